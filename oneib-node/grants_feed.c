@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "hca/place.h"
 #include "oneib-node/child.h"
 #include "oneib-node/domains_feed.h"
@@ -143,12 +144,6 @@ static void take_table(struct oneib_report_message *report, const struct oneib_v
         report->records[i] = table->items[i];
 }
 
-static int compare_guids(const void *left, const void *right)
-{
-    const oneib_guid *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_HOST_PORTS_MAX])
 {
     size_t count = 0;
@@ -161,7 +156,7 @@ static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_H
             if (!known && count < ONEIB_HOST_PORTS_MAX)
                 ports[count++] = port->guid;
         }
-    qsort(ports, count, sizeof *ports, compare_guids);
+    ONEIB_SORT(ports, count, oneib_compare_u64);
     return count;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/places.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/host_port.h"
 #include "oneib/output.h"
 #include <stdlib.h>
@@ -19,20 +20,7 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
     return port;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct oneib_place *x = a, *y = b;
-    if (x->pkey != y->pkey)
-        return compare(x->pkey, y->pkey);
-    if (x->guid != y->guid)
-        return compare(x->guid, y->guid);
-    return compare(x->vm_id, y->vm_id);
-}
+ONEIB_ORDER_BY(compare_places, struct oneib_place, pkey, guid, vm_id);
 
 static int add_place(struct oneib_places *places, const struct oneib_desired_binding *binding,
                      struct oneib_error *err)
@@ -66,8 +54,7 @@ static int fill(struct oneib_places *places, struct oneib_error *err)
     for (size_t i = 0; i < snapshot->desired.binding_count; i++)
         if (add_place(places, &snapshot->desired.bindings[i], err) < 0)
             return -1;
-    if (places->count > 0)
-        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    ONEIB_SORT(places->items, places->count, compare_places);
     drop_repetitions(places);
     return 0;
 }
@@ -99,19 +86,11 @@ const struct oneib_place *oneib_places_find(const struct oneib_places *places, o
                                             oneib_guid guid, size_t *count)
 {
     const struct oneib_place wanted = {.pkey = pkey, .guid = guid};
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_places(&places->items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < places->count && places->items[low + *count].pkey == pkey &&
-           places->items[low + *count].guid == guid)
-        ++*count;
-    return *count ? &places->items[low] : NULL;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, places->count, compare_places(&places->items[i], &wanted) < 0);
+    *count = ONEIB_RUN(i, first, places->count,
+                       places->items[i].pkey == pkey && places->items[i].guid == guid);
+    return *count ? &places->items[first] : NULL;
 }
 
 static void append_known(const struct oneib_known_port *known, struct oneib_text *text)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"
@@ -403,12 +404,6 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     return oneib_host_keys_wrote(&daemon->host_keys, &trust, host, err);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const oneib_pkey *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,
                       struct oneib_host *host, struct oneib_error *err)
 {
@@ -467,7 +462,7 @@ static size_t keep_keys(const struct oneib_host *host, oneib_pkey *keys, size_t 
         if (!known)
             keys[count++] = host->keys[i];
     }
-    qsort(keys, count, sizeof *keys, compare_keys);
+    ONEIB_SORT(keys, count, oneib_compare_u16);
     return count;
 }
 

@@ -2,6 +2,7 @@
 #include "oneibd/host_keys.h"
 #include "base/array.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "grants/seal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,15 +17,7 @@ static void clear_entry(struct oneib_host_keys_entry *entry)
 
 static size_t place_of(const struct oneib_host_keys *known, uint32_t host_id)
 {
-    size_t low = 0, high = known->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (known->items[middle].host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, known->count, known->items[i].host_id < host_id);
 }
 
 static struct oneib_host_keys_entry *find(const struct oneib_host_keys *known, uint32_t host_id)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/identity.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/names.h"
 #include "grants/seal.h"
 #include <stdlib.h>
@@ -25,16 +26,8 @@ struct claims {
 };
 
 /* By key; of one key what speaks best first, then by host. */
-static int compare_claims(const void *left, const void *right)
-{
-    const struct claim *a = left, *b = right;
-    const int order = memcmp(a->key, b->key, sizeof a->key);
-    if (order != 0)
-        return order;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
-}
+ONEIB_ORDER(compare_claims, struct claim,
+            memcmp(left->key, right->key, sizeof left->key) ?: ONEIB_BY(kind, host_id));
 
 static const struct oneib_ledger_host *pinned(const struct oneib_ledger *ledger, uint32_t host_id)
 {
@@ -153,11 +146,7 @@ static int judge(const struct oneib_cloud *cloud, const struct claims *claims,
     return 0;
 }
 
-static int compare_hosts(const void *left, const void *right)
-{
-    const struct oneib_identity *a = left, *b = right;
-    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
-}
+ONEIB_ORDER_BY(compare_hosts, struct oneib_identity, host_id);
 
 int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
                           bool is_lost, struct oneib_identities *identities,
@@ -171,14 +160,14 @@ int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_le
                                sizeof *identities->items, err);
     for (size_t i = 0; status == 0 && i < cloud->host_count; i++)
         status = add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings, err);
-    qsort(claims.items, claims.count, sizeof *claims.items, compare_claims);
+    ONEIB_SORT(claims.items, claims.count, compare_claims);
     if (status == 0)
         status = judge(cloud, &claims, identities, findings, err);
     free(claims.items);
     if (status < 0)
         oneib_identities_clear(identities);
     else
-        qsort(identities->items, identities->count, sizeof *identities->items, compare_hosts);
+        ONEIB_SORT(identities->items, identities->count, compare_hosts);
     return status;
 }
 

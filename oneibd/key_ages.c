@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/key_ages.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdbool.h>
 #include <stdlib.h>
 
-static int compare_keys(const void *left, const void *right)
-{
-    const oneib_pkey *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static bool has_key(const oneib_pkey *keys, size_t count, oneib_pkey pkey)
 {
-    return count > 0 && bsearch(&pkey, keys, count, sizeof pkey, compare_keys);
+    return ONEIB_FIND(&pkey, keys, count, oneib_compare_u16);
 }
 
 static double since_when(const struct oneib_key_ages *ages, oneib_pkey pkey, double now)
@@ -40,7 +35,7 @@ int oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
             keys[(*count)++] = age.pkey;
     }
     if (*count > known)
-        qsort(keys, *count, sizeof *keys, compare_keys);
+        ONEIB_SORT(keys, *count, oneib_compare_u16);
     oneib_key_ages_clear(ages);
     *ages = next;
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/nodes.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +21,11 @@ static void clear_node(struct oneib_node *node)
 
 struct oneib_node *oneib_nodes_of_host(const struct oneib_nodes *nodes, uint32_t host_id)
 {
-    size_t low = 0, high = nodes->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (nodes->items[middle].identity.host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < nodes->count && nodes->items[low].identity.host_id == host_id ? &nodes->items[low]
-                                                                               : NULL;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, nodes->count, nodes->items[i].identity.host_id < host_id);
+    return first < nodes->count && nodes->items[first].identity.host_id == host_id
+               ? &nodes->items[first]
+               : NULL;
 }
 
 struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,

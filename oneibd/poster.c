@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/poster.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "grants/seal.h"
 #include <errno.h>
 #include <poll.h>
@@ -70,11 +71,7 @@ static void quiet(int fd)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-static int compare_peers(const void *left, const void *right)
-{
-    const struct peer *a = left, *b = right;
-    return memcmp(a->key, b->key, sizeof a->key);
-}
+ONEIB_ORDER(compare_peers, struct peer, memcmp(left->key, right->key, sizeof left->key));
 
 static struct peer *find_peer(const struct oneib_post *post,
                               const uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
@@ -83,7 +80,7 @@ static struct peer *find_peer(const struct oneib_post *post,
     if (post->count == 0)
         return NULL;
     memcpy(wanted.key, key, sizeof wanted.key);
-    return bsearch(&wanted, post->peers, post->count, sizeof wanted, compare_peers);
+    return ONEIB_FIND(&wanted, post->peers, post->count, compare_peers);
 }
 
 static void clear_peer(struct peer *peer)
@@ -462,7 +459,7 @@ int oneib_post_admit(struct oneib_post *post, const struct oneib_identities *ide
         return oneib_fail_memory(err);
     for (size_t i = 0; i < identities->count; i++)
         memcpy(peers[i].key, identities->items[i].key, sizeof peers[i].key);
-    qsort(peers, identities->count, sizeof *peers, compare_peers);
+    ONEIB_SORT(peers, identities->count, compare_peers);
     pthread_mutex_lock(&post->mutex);
     move_peers(post, peers, identities->count);
     pthread_mutex_unlock(&post->mutex);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/postpone.h"
+#include "base/order.h"
 #include <stdlib.h>
 
 /* ---- who has which entry --------------------------------------------------------------------- */
@@ -8,31 +9,20 @@
 static const struct oneib_partition *partition_of(const struct oneib_partition_table *table,
                                                   oneib_pkey pkey)
 {
-    size_t low = table->count > 0 && table->items[0].pkey == ONEIB_PKEY_DEFAULT;
-    size_t high = table->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->items[middle].pkey < pkey)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < table->count && table->items[low].pkey == pkey ? &table->items[low] : NULL;
+    const size_t first = ONEIB_LOWER_BOUND(
+        i, table->count, table->items[i].pkey == ONEIB_PKEY_DEFAULT || table->items[i].pkey < pkey);
+    return first < table->count && table->items[first].pkey == pkey ? &table->items[first] : NULL;
 }
 
-static int compare_members(const void *a, const void *b)
-{
-    return oneib_member_compare(a, b);
-}
+ONEIB_ORDER(compare_members, struct oneib_member, oneib_member_compare(left, right));
 
 static bool is_written(const struct oneib_partition_table *written,
                        const struct oneib_roster_line *line)
 {
     const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
     const struct oneib_partition *partition = partition_of(written, line->pkey);
-    return partition && partition->member_count > 0 &&
-           bsearch(&wanted, partition->members, partition->member_count, sizeof wanted,
-                   compare_members);
+    return partition &&
+           ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members);
 }
 
 /* An entry of a port's table. */
@@ -41,13 +31,7 @@ struct entry {
     oneib_pkey pkey;
 };
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    if (a->member != b->member)
-        return a->member < b->member ? -1 : 1;
-    return (a->pkey > b->pkey) - (a->pkey < b->pkey);
-}
+ONEIB_ORDER_BY(compare_entries, struct entry, member, pkey);
 
 struct entries {
     struct entry *items; /* owned; sorted */
@@ -74,14 +58,14 @@ static int collect(const struct oneib_roster *roster, struct entries *entries,
     for (size_t i = 0; i < roster->count; i++)
         if (has_entry(&roster->lines[i]))
             entries->items[entries->count++] = entry_of(&roster->lines[i]);
-    qsort(entries->items, entries->count, sizeof *entries->items, compare_entries);
+    ONEIB_SORT(entries->items, entries->count, compare_entries);
     return 0;
 }
 
 static bool is_somebodys(const struct entries *entries, const struct oneib_roster_line *line)
 {
     const struct entry wanted = entry_of(line);
-    return bsearch(&wanted, entries->items, entries->count, sizeof wanted, compare_entries);
+    return ONEIB_FIND(&wanted, entries->items, entries->count, compare_entries);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

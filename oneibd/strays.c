@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/strays.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,17 +23,7 @@ static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
 
 static bool knows_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
 {
-    size_t low = 0, high = cloud->vm_count;
-    while (cloud->vm_ids && low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cloud->vm_ids[middle] < vm_id)
-            low = middle + 1;
-        else if (cloud->vm_ids[middle] > vm_id)
-            high = middle;
-        else
-            return true;
-    }
-    return false;
+    return cloud->vm_ids && ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32);
 }
 
 /* What OpenNebula says of a VF that a domain has: false, it knows of it. A VM all of whose NICs are

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/told.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,7 @@ static struct oneib_nic_name nic_of_record(const struct oneib_vf_record *record)
 /* Where the NIC is, or would be. */
 static size_t place_of(const struct oneib_told *told, const struct oneib_nic_name *nic)
 {
-    size_t low = 0, high = told->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (oneib_nic_name_compare(&told->items[middle].nic, nic) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, told->count, oneib_nic_name_compare(&told->items[i].nic, nic) < 0);
 }
 
 static int note(struct oneib_told *told, const struct oneib_nic_name *nic, double until,

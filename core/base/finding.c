@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/finding.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,13 +97,6 @@ void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
     }
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject subject,
                            const uint32_t *ids, size_t count)
 {
@@ -112,7 +106,7 @@ void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject s
     for (size_t i = 0; i < findings->count; i++) {
         struct oneib_finding *finding = &findings->items[i];
         if (finding->subject == subject &&
-            bsearch(&finding->subject_id, ids, count, sizeof *ids, compare_ids))
+            ONEIB_FIND(&finding->subject_id, ids, count, oneib_compare_u32))
             clear_finding(finding);
         else
             findings->items[kept++] = *finding;
@@ -169,12 +163,8 @@ int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_find
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
 
-    int order = strcmp(a->code, b->code);
-    if (order == 0)
-        order = strcmp(a->text, b->text);
-    if (order == 0)
-        order = compare_fixes(a->fix, b->fix);
-    return order;
+    const int order = strcmp(a->code, b->code) ?: strcmp(a->text, b->text);
+    return order ? order : compare_fixes(a->fix, b->fix);
 }
 
 /* Whoever puts a name into a text puts it in quotes, and has those that are in it escaped. */
@@ -197,18 +187,12 @@ static int compare_unquoted(const char *a, const char *b)
     }
 }
 
-static int compare_numbers(size_t a, size_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_mentions(const struct oneib_finding *a, const struct oneib_finding *b)
 {
-    int order = compare_numbers(a->mention_count, b->mention_count);
+    int order = ONEIB_COMPARE(a->mention_count, b->mention_count);
     for (size_t i = 0; order == 0 && i < a->mention_count; i++) {
-        order = compare_numbers(a->mentions[i].subject, b->mentions[i].subject);
-        if (order == 0)
-            order = compare_numbers(a->mentions[i].id, b->mentions[i].id);
+        const struct oneib_mention *left = &a->mentions[i], *right = &b->mentions[i];
+        order = ONEIB_BY(subject, id);
     }
     return order;
 }
@@ -220,9 +204,9 @@ int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct on
 
     int order = strcmp(a->code, b->code);
     if (order == 0)
-        order = compare_numbers(a->subject, b->subject);
+        order = ONEIB_COMPARE(a->subject, b->subject);
     if (order == 0)
-        order = compare_numbers(a->subject_id, b->subject_id);
+        order = ONEIB_COMPARE(a->subject_id, b->subject_id);
     if (order == 0)
         order = compare_mentions(a, b);
     if (order == 0)
@@ -232,15 +216,9 @@ int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct on
     return order;
 }
 
-static int compare_unnamed(const void *left, const void *right)
-{
-    return oneib_finding_compare_unnamed(left, right);
-}
+ONEIB_ORDER(compare_unnamed, struct oneib_finding, oneib_finding_compare_unnamed(left, right));
 
-static int compare_findings(const void *left, const void *right)
-{
-    return oneib_finding_compare(left, right);
-}
+ONEIB_ORDER(compare_findings, struct oneib_finding, oneib_finding_compare(left, right));
 
 static void drop_repetitions(struct oneib_findings *findings)
 {
@@ -258,14 +236,13 @@ void oneib_findings_sort(struct oneib_findings *findings)
 {
     if (findings->count < 2)
         return;
-    qsort(findings->items, findings->count, sizeof *findings->items, compare_findings);
+    ONEIB_SORT(findings->items, findings->count, compare_findings);
     drop_repetitions(findings);
 }
 
 void oneib_findings_sort_unnamed(struct oneib_findings *findings)
 {
-    if (findings->count > 1)
-        qsort(findings->items, findings->count, sizeof *findings->items, compare_unnamed);
+    ONEIB_SORT(findings->items, findings->count, compare_unnamed);
 }
 
 size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least)

@@ -2,6 +2,7 @@
 #include "cluster/cloud.h"
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "base/stable_sort.h"
 #include <stdlib.h>
 #include <string.h>
@@ -90,16 +91,6 @@ int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
     return 0;
 }
 
-static int compare_ids(uint32_t a, uint32_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_id_items(const void *a, const void *b)
-{
-    return compare_ids(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 /* Copies the ids into a list of them that is looked up by halving. */
 static int set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const uint32_t *ids,
                    size_t count, struct oneib_error *err)
@@ -109,14 +100,13 @@ static int set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const 
     if (count)
         memcpy(*list, ids, count * sizeof *ids);
     *list_count = count;
-    if (count)
-        qsort(*list, count, sizeof **list, compare_id_items);
+    ONEIB_SORT(*list, count, oneib_compare_u32);
     return 0;
 }
 
 static bool has_id(const uint32_t *list, size_t count, uint32_t id)
 {
-    return count && bsearch(&id, list, count, sizeof *list, compare_id_items);
+    return ONEIB_FIND(&id, list, count, oneib_compare_u32);
 }
 
 int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
@@ -147,13 +137,7 @@ bool oneib_network_may_have_reservation(const struct oneib_network *network, uin
     return network->unreadable || oneib_network_has_reservation(network, id);
 }
 
-static int compare_leases(const void *a, const void *b)
-{
-    const struct oneib_lease *left = a, *right = b;
-    if (left->vm_id != right->vm_id)
-        return compare_ids(left->vm_id, right->vm_id);
-    return (left->mac > right->mac) - (left->mac < right->mac);
-}
+ONEIB_ORDER_BY(compare_leases, struct oneib_lease, vm_id, mac);
 
 void oneib_network_take_leases(struct oneib_network *network, struct oneib_lease **leases,
                                size_t count)
@@ -168,29 +152,14 @@ void oneib_network_take_leases(struct oneib_network *network, struct oneib_lease
 bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id, uint64_t mac)
 {
     const struct oneib_lease wanted = {.mac = mac, .vm_id = vm_id};
-    return mac != 0 && network->lease_count &&
-           bsearch(&wanted, network->leases, network->lease_count, sizeof wanted, compare_leases);
+    return mac != 0 && ONEIB_FIND(&wanted, network->leases, network->lease_count, compare_leases);
 }
 
-static int compare_networks(const void *a, const void *b)
-{
-    const struct oneib_network *left = a, *right = b;
-    return compare_ids(left->id, right->id);
-}
+ONEIB_ORDER_BY(compare_networks, struct oneib_network, id);
 
-static int compare_hosts(const void *a, const void *b)
-{
-    const struct oneib_host *left = a, *right = b;
-    return compare_ids(left->id, right->id);
-}
+ONEIB_ORDER_BY(compare_hosts, struct oneib_host, id);
 
-static int compare_attachments(const void *a, const void *b)
-{
-    const struct oneib_attachment *left = a, *right = b;
-    if (left->vm_id != right->vm_id)
-        return compare_ids(left->vm_id, right->vm_id);
-    return compare_ids(left->nic_id, right->nic_id);
-}
+ONEIB_ORDER_BY(compare_attachments, struct oneib_attachment, vm_id, nic_id);
 
 void oneib_network_clear(struct oneib_network *network)
 {
@@ -342,9 +311,7 @@ void oneib_cloud_sort(struct oneib_cloud *cloud)
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id)
 {
     const struct oneib_network wanted = {.id = id};
-    if (cloud->network_count == 0)
-        return NULL;
-    return bsearch(&wanted, cloud->networks, cloud->network_count, sizeof wanted, compare_networks);
+    return ONEIB_FIND(&wanted, cloud->networks, cloud->network_count, compare_networks);
 }
 
 /* ---- whose reservation a network is ---------------------------------------------------------- */
@@ -395,27 +362,16 @@ bool oneib_cloud_prove_parents(struct oneib_cloud *cloud)
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id)
 {
     const struct oneib_host wanted = {.id = id};
-    if (cloud->host_count == 0)
-        return NULL;
-    return bsearch(&wanted, cloud->hosts, cloud->host_count, sizeof wanted, compare_hosts);
+    return ONEIB_FIND(&wanted, cloud->hosts, cloud->host_count, compare_hosts);
 }
 
 const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud, uint32_t vm_id,
                                                 size_t *count)
 {
-    size_t low = 0, high = cloud->attachment_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cloud->attachments[middle].vm_id < vm_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < cloud->attachment_count &&
-           cloud->attachments[low + *count].vm_id == vm_id)
-        ++*count;
-    return *count ? &cloud->attachments[low] : NULL;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, cloud->attachment_count, cloud->attachments[i].vm_id < vm_id);
+    *count = ONEIB_RUN(i, first, cloud->attachment_count, cloud->attachments[i].vm_id == vm_id);
+    return *count ? &cloud->attachments[first] : NULL;
 }
 
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud)

@@ -3,6 +3,7 @@
  * statuses. */
 #include "cluster/desired.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,7 +101,7 @@ static int add_full_members(struct oneib_work *work, struct oneib_partition *par
     if (!guids)
         return oneib_fail_memory(err);
     memcpy(guids, work->policy->default_full_members, count * sizeof *guids);
-    qsort(guids, count, sizeof *guids, oneib_guid_compare);
+    ONEIB_SORT(guids, count, oneib_guid_compare);
 
     int outcome = 0;
     for (size_t i = 0; outcome == 0 && i < count; i++)
@@ -166,11 +167,8 @@ static size_t add_cluster_partition(struct oneib_work *work,
     return end;
 }
 
-static int compare_partitions(const void *a, const void *b)
-{
-    const struct oneib_partition *const *left = a, *const *right = b;
-    return ((*left)->pkey > (*right)->pkey) - ((*left)->pkey < (*right)->pkey);
-}
+ONEIB_ORDER(compare_partitions, struct oneib_partition *const,
+            ONEIB_COMPARE((*left)->pkey, (*right)->pkey));
 
 static int append_static(struct oneib_work *work, const struct oneib_partition *partition,
                          struct oneib_error *err)
@@ -218,7 +216,7 @@ static int make_partitions(struct oneib_work *work, struct oneib_error *err)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < count; i++)
         static_partitions[i] = &work->static_partitions->items[i];
-    qsort(static_partitions, count, sizeof *static_partitions, compare_partitions);
+    ONEIB_SORT(static_partitions, count, compare_partitions);
     int outcome = merge_partitions(work, &limits, static_partitions, err);
     free(static_partitions);
     return outcome;
@@ -494,46 +492,25 @@ bool oneib_member_status_is_refusal(enum oneib_member_status member_status)
 const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,
                                                            size_t attachment, size_t *count)
 {
-    size_t low = 0, high = desired->binding_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (desired->bindings[middle].attachment < attachment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < desired->binding_count &&
-           desired->bindings[low + *count].attachment == attachment)
-        ++*count;
-    return *count ? &desired->bindings[low] : NULL;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, desired->binding_count, desired->bindings[i].attachment < attachment);
+    *count =
+        ONEIB_RUN(i, first, desired->binding_count, desired->bindings[i].attachment == attachment);
+    return *count ? &desired->bindings[first] : NULL;
 }
 
-static int compare_sharers(const void *a, const void *b)
-{
-    const struct oneib_sharer *left = a, *right = b;
-    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
-}
+ONEIB_ORDER_BY(compare_sharers, struct oneib_sharer, network_id);
 
-static int compare_clusters(const void *a, const void *b)
-{
-    const struct oneib_cluster *left = a, *right = b;
-    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
-}
+ONEIB_ORDER_BY(compare_clusters, struct oneib_cluster, network_id);
 
 const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *desired,
                                                   uint32_t network_id)
 {
     const struct oneib_sharer wanted_sharer = {.network_id = network_id};
     const struct oneib_sharer *sharer =
-        desired->sharer_count ? bsearch(&wanted_sharer, desired->sharers, desired->sharer_count,
-                                        sizeof wanted_sharer, compare_sharers)
-                              : NULL;
+        ONEIB_FIND(&wanted_sharer, desired->sharers, desired->sharer_count, compare_sharers);
     const struct oneib_cluster wanted = {.network_id = sharer ? sharer->cluster_id : network_id};
-    if (desired->cluster_count == 0)
-        return NULL;
-    return bsearch(&wanted, desired->clusters, desired->cluster_count, sizeof wanted,
-                   compare_clusters);
+    return ONEIB_FIND(&wanted, desired->clusters, desired->cluster_count, compare_clusters);
 }
 
 void oneib_desired_clear(struct oneib_desired *desired)

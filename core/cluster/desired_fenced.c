@@ -5,6 +5,7 @@
  * itself in no cluster.
  */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/fence.h"
 #include <stdlib.h>
@@ -73,8 +74,6 @@ int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
         }
     if (list_ports(work, err) < 0 || list_vfs(work, err) < 0)
         return -1;
-    if (work->desired->fenced_count)
-        qsort(work->desired->fenced, work->desired->fenced_count, sizeof(oneib_guid),
-              oneib_guid_compare);
+    ONEIB_SORT(work->desired->fenced, work->desired->fenced_count, oneib_guid_compare);
     return oneib_fence_report(work->cloud, work->ledger, work->findings, err);
 }

@@ -2,6 +2,7 @@
 /* The removal hold: an answer that would empty a large part of the fabric at once waits for a
  * human. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/held_places.h"
 #include <stdlib.h>
@@ -31,11 +32,7 @@ struct hold {
     size_t held;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct cluster_partition *left = a, *right = b;
-    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
-}
+ONEIB_ORDER_BY(compare_names, struct cluster_partition, network_id);
 
 static int index_names(const struct oneib_partition_table *table, struct name_index *index,
                        struct oneib_error *err)
@@ -49,8 +46,7 @@ static int index_names(const struct oneib_partition_table *table, struct name_in
             return -1;
         index->items[index->count++] = (struct cluster_partition){network_id, i};
     }
-    if (index->count)
-        qsort(index->items, index->count, sizeof *index->items, compare_names);
+    ONEIB_SORT(index->items, index->count, compare_names);
     return 0;
 }
 
@@ -58,8 +54,7 @@ static size_t find_name(const struct name_index *index, uint32_t network_id)
 {
     const struct cluster_partition wanted = {.network_id = network_id};
     const struct cluster_partition *found =
-        index->count ? bsearch(&wanted, index->items, index->count, sizeof wanted, compare_names)
-                     : NULL;
+        ONEIB_FIND(&wanted, index->items, index->count, compare_names);
     return found ? found->index : SIZE_MAX;
 }
 
@@ -77,7 +72,7 @@ static int sorted_guids(const struct oneib_partition *partition, oneib_guid **gu
     for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID)
             (*guids)[(*count)++] = partition->members[i].guid;
-    qsort(*guids, *count, sizeof **guids, oneib_guid_compare);
+    ONEIB_SORT(*guids, *count, oneib_guid_compare);
     return 0;
 }
 
@@ -153,17 +148,11 @@ static int index_desired(struct hold *hold, struct oneib_error *err)
             hold->virtual_members[hold->virtual_count++] = partition->members[j].guid;
         }
     }
-    if (hold->virtual_count)
-        qsort(hold->virtual_members, hold->virtual_count, sizeof *hold->virtual_members,
-              oneib_guid_compare);
+    ONEIB_SORT(hold->virtual_members, hold->virtual_count, oneib_guid_compare);
     return 0;
 }
 
-static int compare_rooms(const void *a, const void *b)
-{
-    const struct oneib_port_room *left = a, *right = b;
-    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
-}
+ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid);
 
 /* Takes one place of the port's table; false when there is none. Other ports get nothing new:
  * theirs fit before. */
@@ -172,9 +161,7 @@ static bool take_room(struct hold *hold, oneib_guid guid)
     const struct oneib_port_room wanted = {.port_guid = guid};
     struct oneib_desired *desired = hold->desired;
     struct oneib_port_room *room =
-        desired->room_count
-            ? bsearch(&wanted, desired->rooms, desired->room_count, sizeof wanted, compare_rooms)
-            : NULL;
+        ONEIB_FIND(&wanted, desired->rooms, desired->room_count, compare_rooms);
     if (!room)
         return true;
     if (room->room == 0)
@@ -297,8 +284,7 @@ static void restore_order(struct oneib_partition_table *table)
             free(table->items[i].members);
     }
     table->count = kept;
-    if (kept)
-        qsort(table->items, kept, sizeof *table->items, compare_keys);
+    ONEIB_SORT(table->items, kept, compare_keys);
 }
 
 static int hold_removals(struct hold *hold, struct oneib_error *err)

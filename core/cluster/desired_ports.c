@@ -2,19 +2,14 @@
 /* Host ports, and which of them an attachment uses. */
 #include "base/array.h"
 #include "base/escape.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/host_port.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_owners(const void *a, const void *b)
-{
-    const struct oneib_port_owner *left = a, *right = b;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
-}
+ONEIB_ORDER_BY(compare_owners, struct oneib_port_owner, guid, host_id);
 
 static int list_ports(struct oneib_work *work, struct oneib_error *err)
 {
@@ -29,8 +24,7 @@ static int list_ports(struct oneib_work *work, struct oneib_error *err)
                                           .host_id = host->id,
                                           .pkeys_max = host->ports[j].pkeys_max};
     }
-    if (work->port_count)
-        qsort(work->ports, work->port_count, sizeof *work->ports, compare_owners);
+    ONEIB_SORT(work->ports, work->port_count, compare_owners);
     return 0;
 }
 
@@ -143,14 +137,7 @@ static bool is_mlx4(const struct oneib_hca_port *port)
 
 static struct oneib_port_owner *find_owner(const struct oneib_work *work, oneib_guid guid)
 {
-    size_t first = 0, end = work->port_count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (work->ports[middle].guid < guid)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    const size_t first = ONEIB_LOWER_BOUND(i, work->port_count, work->ports[i].guid < guid);
     return first < work->port_count && work->ports[first].guid == guid ? &work->ports[first] : NULL;
 }
 
@@ -225,15 +212,7 @@ static int list_bindings(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct oneib_binding *left = a, *right = b;
-    if (left->host_id != right->host_id)
-        return left->host_id < right->host_id ? -1 : 1;
-    if (left->network != right->network)
-        return left->network < right->network ? -1 : 1;
-    return (left->attachment > right->attachment) - (left->attachment < right->attachment);
-}
+ONEIB_ORDER_BY(compare_places, struct oneib_binding, host_id, network, attachment);
 
 /* "port 2 of mlx4_0", as far as the network says it. */
 static void append_wish(struct oneib_text *text, const struct oneib_network *network)
@@ -377,8 +356,7 @@ int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err)
 {
     if (list_bindings(work, err) < 0 || say_invalid_devices(work, err) < 0)
         return -1;
-    if (work->binding_count)
-        qsort(work->bindings, work->binding_count, sizeof *work->bindings, compare_places);
+    ONEIB_SORT(work->bindings, work->binding_count, compare_places);
     size_t end;
     for (size_t i = 0; i < work->binding_count; i = end) {
         for (end = i + 1; end < work->binding_count &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What stands against a binding although its network has a key and its host a port. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,15 +19,7 @@ struct present_members {
     size_t count, capacity;
 };
 
-static int compare_present(const void *a, const void *b)
-{
-    const struct present_member *left = a, *right = b;
-    if (left->network_id != right->network_id)
-        return left->network_id < right->network_id ? -1 : 1;
-    if (left->pkey != right->pkey)
-        return left->pkey < right->pkey ? -1 : 1;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_present, struct present_member, network_id, pkey, guid);
 
 static int list_partition(const struct oneib_partition *partition, struct present_members *present,
                           struct oneib_error *err)
@@ -53,7 +46,7 @@ static void merge_present(struct present_members *present)
 {
     if (present->count == 0)
         return;
-    qsort(present->items, present->count, sizeof *present->items, compare_present);
+    ONEIB_SORT(present->items, present->count, compare_present);
     size_t kept = 0;
     for (size_t i = 1; i < present->count; i++) {
         struct present_member *last = &present->items[kept];
@@ -89,9 +82,7 @@ static const struct present_member *find_present(const struct oneib_work *work,
     const struct present_member wanted = {.guid = binding->member,
                                           .network_id = cluster_of(work, binding)->id,
                                           .pkey = binding->pkey};
-    if (present->count == 0)
-        return NULL;
-    return bsearch(&wanted, present->items, present->count, sizeof wanted, compare_present);
+    return ONEIB_FIND(&wanted, present->items, present->count, compare_present);
 }
 
 static int say_unknown(struct oneib_work *work, const struct oneib_attachment *attachment,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The operator's own partitions: what they take from clusters, and where they would open them. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -106,19 +107,13 @@ static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_
         partition->name, partition->pkey);
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const struct oneib_static_guid *left = a, *right = b;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    return (left->partition > right->partition) - (left->partition < right->partition);
-}
+ONEIB_ORDER_BY(compare_guids, struct oneib_static_guid, guid, partition);
 
 static void sort_guids(struct oneib_static_use *use)
 {
     if (use->guid_count == 0)
         return;
-    qsort(use->guids, use->guid_count, sizeof *use->guids, compare_guids);
+    ONEIB_SORT(use->guids, use->guid_count, compare_guids);
     size_t kept = 1;
     for (size_t i = 1; i < use->guid_count; i++)
         if (compare_guids(&use->guids[kept - 1], &use->guids[i]) != 0)
@@ -138,15 +133,7 @@ int oneib_static_examine(struct oneib_work *work, struct oneib_error *err)
 /* The first entry of the GUID, or where it would be. */
 static size_t first_entry(const struct oneib_static_use *use, oneib_guid guid)
 {
-    size_t first = 0, end = use->guid_count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (use->guids[middle].guid < guid)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    return ONEIB_LOWER_BOUND(i, use->guid_count, use->guids[i].guid < guid);
 }
 
 uint32_t oneib_static_keys_on(const struct oneib_work *work, oneib_guid guid)

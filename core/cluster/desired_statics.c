@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Static members: storage servers and gateways that a network's document names. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,15 +64,7 @@ static int mention_statics(struct oneib_work *work, uint32_t index, struct menti
 }
 
 /* The narrowest first. */
-static int compare_mentions(const void *a, const void *b)
-{
-    const struct oneib_line *left = a, *right = b;
-    if (left->cluster != right->cluster)
-        return left->cluster < right->cluster ? -1 : 1;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    return (left->membership > right->membership) - (left->membership < right->membership);
-}
+ONEIB_ORDER_BY(compare_mentions, struct oneib_line, cluster, guid, membership);
 
 static int keep_first_of_each(struct oneib_work *work, const struct mentions *mentions,
                               struct oneib_error *err)
@@ -134,7 +127,7 @@ int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err)
             outcome = say_ignored(work, &work->cloud->networks[i], err);
     }
     if (outcome == 0 && mentions.count) {
-        qsort(mentions.items, mentions.count, sizeof *mentions.items, compare_mentions);
+        ONEIB_SORT(mentions.items, mentions.count, compare_mentions);
         outcome = keep_first_of_each(work, &mentions, err);
     }
     free(mentions.items);

@@ -4,6 +4,7 @@
  * what is beyond an owner's part.
  */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/host_port.h"
 #include <inttypes.h>
@@ -123,15 +124,7 @@ static int list_wishes(struct oneib_work *work, struct table *table, struct onei
     return 0;
 }
 
-static int compare_wishes(const void *a, const void *b)
-{
-    const struct wish *left = a, *right = b;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    if (left->pkey != right->pkey)
-        return left->pkey < right->pkey ? -1 : 1;
-    return (left->binding > right->binding) - (left->binding < right->binding);
-}
+ONEIB_ORDER_BY(compare_wishes, struct wish, guid, pkey, binding);
 
 static bool is_self_limited(const struct oneib_work *work, const struct wish *wish)
 {
@@ -513,21 +506,9 @@ static int fill_table(struct oneib_work *work, struct table *table, size_t first
     return share_room(work, table, wishes->guid, room, capacity, err);
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-    const struct oneib_line *left = a, *right = b;
-    if (left->pkey != right->pkey)
-        return left->pkey < right->pkey ? -1 : 1;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_lines, struct oneib_line, pkey, guid);
 
-static int compare_rooms(const void *a, const void *b)
-{
-    const struct oneib_port_room *left = a, *right = b;
-    if (left->port_guid != right->port_guid)
-        return left->port_guid < right->port_guid ? -1 : 1;
-    return (left->room > right->room) - (left->room < right->room);
-}
+ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid, room);
 
 /* The removal hold must not put anybody back onto a port that must not serve anybody. */
 static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
@@ -538,7 +519,7 @@ static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
             return -1;
     if (desired->room_count == 0)
         return 0;
-    qsort(desired->rooms, desired->room_count, sizeof *desired->rooms, compare_rooms);
+    ONEIB_SORT(desired->rooms, desired->room_count, compare_rooms);
     size_t kept = 1;
     for (size_t i = 1; i < desired->room_count; i++)
         if (desired->rooms[i].port_guid != desired->rooms[kept - 1].port_guid)
@@ -548,15 +529,7 @@ static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
 }
 
 /* By owner, then port and network. */
-static int compare_excess(const void *a, const void *b)
-{
-    const struct excess *left = a, *right = b;
-    if (left->owner != right->owner)
-        return left->owner < right->owner ? -1 : 1;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    return (left->cluster > right->cluster) - (left->cluster < right->cluster);
-}
+ONEIB_ORDER_BY(compare_excess, struct excess, owner, guid, cluster);
 
 /* How many of them are on the first one's port. */
 static size_t on_one_port(const struct excess *excess, size_t count)
@@ -611,8 +584,7 @@ static int say_excess(struct oneib_work *work, const struct excess *excess, size
 static int say_each_excess(struct oneib_work *work, struct table *table, struct oneib_error *err)
 {
     size_t end;
-    if (table->excess_count)
-        qsort(table->excess, table->excess_count, sizeof *table->excess, compare_excess);
+    ONEIB_SORT(table->excess, table->excess_count, compare_excess);
     for (size_t i = 0; i < table->excess_count; i = end) {
         for (end = i + 1;
              end < table->excess_count && table->excess[end].owner == table->excess[i].owner;)
@@ -627,8 +599,7 @@ static int fill_each(struct oneib_work *work, struct table *table, struct oneib_
 {
     if (list_wishes(work, table, err) < 0)
         return -1;
-    if (table->wish_count)
-        qsort(table->wishes, table->wish_count, sizeof *table->wishes, compare_wishes);
+    ONEIB_SORT(table->wishes, table->wish_count, compare_wishes);
     size_t end;
     for (size_t i = 0; i < table->wish_count; i = end) {
         for (end = i + 1;
@@ -649,7 +620,7 @@ int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err)
     free(table.wishes);
     free(table.entries);
     free(table.excess);
-    if (outcome == 0 && work->line_count)
-        qsort(work->lines, work->line_count, sizeof *work->lines, compare_lines);
+    if (outcome == 0)
+        ONEIB_SORT(work->lines, work->line_count, compare_lines);
     return outcome;
 }

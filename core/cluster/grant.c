@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/grant.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
-int oneib_grant_compare(const struct oneib_grant *a, const struct oneib_grant *b)
+int oneib_grant_compare(const struct oneib_grant *left, const struct oneib_grant *right)
 {
-    if (a->vm_id != b->vm_id)
-        return a->vm_id < b->vm_id ? -1 : 1;
-    return (a->nic_id > b->nic_id) - (a->nic_id < b->nic_id);
+    return ONEIB_BY(vm_id, nic_id);
 }
 
 static bool is_same_device(const char *a, const char *b)
@@ -24,16 +23,13 @@ bool oneib_grant_equal(const struct oneib_grant *a, const struct oneib_grant *b)
            a->guid == b->guid;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    return oneib_grant_compare(a, b);
-}
+ONEIB_ORDER(compare_items, struct oneib_grant, oneib_grant_compare(left, right));
 
 const struct oneib_grant *oneib_grant_list_find(const struct oneib_grant_list *list, uint32_t vm_id,
                                                 uint8_t nic_id)
 {
     const struct oneib_grant wanted = {.vm_id = vm_id, .nic_id = nic_id};
-    return bsearch(&wanted, list->items, list->count, sizeof wanted, compare_items);
+    return ONEIB_FIND(&wanted, list->items, list->count, compare_items);
 }
 
 bool oneib_grant_list_equal(const struct oneib_grant_list *a, const struct oneib_grant_list *b)

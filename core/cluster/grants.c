@@ -3,6 +3,7 @@
  * in grants_gate.c. */
 #include "cluster/grants.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/grants_internal.h"
 #include "cluster/host_port.h"
@@ -45,15 +46,8 @@ bool oneib_node_is_heard(enum oneib_node_state state)
 const struct oneib_node_snapshot *oneib_node_snapshot_of(const struct oneib_node_snapshot *nodes,
                                                          size_t count, uint32_t host_id)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (nodes[middle].host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && nodes[low].host_id == host_id ? &nodes[low] : NULL;
+    const size_t first = ONEIB_LOWER_BOUND(i, count, nodes[i].host_id < host_id);
+    return first < count && nodes[first].host_id == host_id ? &nodes[first] : NULL;
 }
 
 bool oneib_record_may_be_open(const struct oneib_vf_record *record)
@@ -262,17 +256,13 @@ static int grant_bindings(struct work *work, struct oneib_error *err)
     return 0;
 }
 
-static int compare_placed(const void *a, const void *b)
-{
-    const struct placed *left = a, *right = b;
-    if (left->host_id != right->host_id)
-        return left->host_id < right->host_id ? -1 : 1;
-    return oneib_grant_compare(&left->grant, &right->grant);
-}
+ONEIB_ORDER(compare_placed, struct placed,
+            ONEIB_COMPARE(left->host_id, right->host_id)
+                ?: oneib_grant_compare(&left->grant, &right->grant));
 
 static bool is_placed(const struct work *work, size_t count, const struct placed *wanted)
 {
-    return count && bsearch(wanted, work->placed, count, sizeof *wanted, compare_placed);
+    return ONEIB_FIND(wanted, work->placed, count, compare_placed);
 }
 
 /* ---- held removals --------------------------------------------------------------------------- */
@@ -280,30 +270,17 @@ static bool is_placed(const struct work *work, size_t count, const struct placed
 static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
                                                       uint32_t vm_id, uint8_t nic_id)
 {
-    size_t low = 0, high = cloud->attachment_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct oneib_attachment *there = &cloud->attachments[middle];
-        if (there->vm_id < vm_id || (there->vm_id == vm_id && there->nic_id < nic_id))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct oneib_attachment *found =
-        low < cloud->attachment_count ? &cloud->attachments[low] : NULL;
-    return found && found->vm_id == vm_id && found->nic_id == nic_id ? found : NULL;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
+    size_t count;
+    const struct oneib_attachment *nics = oneib_cloud_nics(cloud, vm_id, &count);
+    for (size_t i = 0; i < count; i++)
+        if (nics[i].nic_id == nic_id)
+            return &nics[i];
+    return NULL;
 }
 
 static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
 {
-    return cloud->vm_ids && cloud->vm_count &&
-           bsearch(&vm_id, cloud->vm_ids, cloud->vm_count, sizeof vm_id, compare_ids);
+    return cloud->vm_ids && ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32);
 }
 
 /* A positive sign that the host has it no more: the VM's own document says so, or the network's
@@ -443,15 +420,7 @@ static int hold_grants(struct work *work, struct oneib_error *err)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-static int compare_holders(const void *a, const void *b)
-{
-    const struct guid_holder *left = a, *right = b;
-    if (left->vm_id != right->vm_id)
-        return left->vm_id < right->vm_id ? -1 : 1;
-    if (left->nic_id != right->nic_id)
-        return left->nic_id < right->nic_id ? -1 : 1;
-    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
-}
+ONEIB_ORDER_BY(compare_holders, struct guid_holder, vm_id, nic_id, host_id);
 
 static int add_holder(struct work *work, const struct guid_holder *holder, struct oneib_error *err)
 {
@@ -471,24 +440,18 @@ static bool is_lost(const struct work *work, const struct oneib_node_snapshot *s
     return !host || !oneib_host_is_heard(host->state);
 }
 
-int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b)
+int oneib_nic_name_compare(const struct oneib_nic_name *left, const struct oneib_nic_name *right)
 {
-    if (a->vm_id != b->vm_id)
-        return a->vm_id < b->vm_id ? -1 : 1;
-    return (a->nic_id > b->nic_id) - (a->nic_id < b->nic_id);
+    return ONEIB_BY(vm_id, nic_id);
 }
 
-static int compare_nics(const void *a, const void *b)
-{
-    return oneib_nic_name_compare(a, b);
-}
+ONEIB_ORDER(compare_nics, struct oneib_nic_name, oneib_nic_name_compare(left, right));
 
 bool oneib_node_was_told(const struct oneib_node_snapshot *snapshot,
                          const struct oneib_vf_record *record)
 {
     const struct oneib_nic_name nic = {.vm_id = record->vm_id, .nic_id = record->nic_id};
-    return snapshot->told_count &&
-           bsearch(&nic, snapshot->told, snapshot->told_count, sizeof nic, compare_nics);
+    return ONEIB_FIND(&nic, snapshot->told, snapshot->told_count, compare_nics);
 }
 
 /* A node that has not reported since it was sent a list may have set what it had not set before.
@@ -524,8 +487,7 @@ static int find_holders(struct work *work, struct oneib_error *err)
     for (size_t i = 0; i < work->input->node_count; i++)
         if (add_holders_of(work, &work->input->nodes[i], err) < 0)
             return -1;
-    if (work->holder_count)
-        qsort(work->holders, work->holder_count, sizeof *work->holders, compare_holders);
+    ONEIB_SORT(work->holders, work->holder_count, compare_holders);
     return 0;
 }
 
@@ -535,14 +497,8 @@ static const struct guid_holder *held_elsewhere(const struct work *work,
                                                 const struct placed *placed)
 {
     const struct guid_holder first = {.vm_id = placed->grant.vm_id, .nic_id = placed->grant.nic_id};
-    size_t low = 0, high = work->holder_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_holders(&work->holders[middle], &first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        ONEIB_LOWER_BOUND(i, work->holder_count, compare_holders(&work->holders[i], &first) < 0);
     for (; low < work->holder_count && work->holders[low].vm_id == first.vm_id &&
            work->holders[low].nic_id == first.nic_id;
          low++)
@@ -568,8 +524,7 @@ static int settle_guids(struct work *work, struct oneib_error *err)
 static bool is_placed_on(const struct work *work, const struct placed *placed, uint32_t host_id)
 {
     const struct placed wanted = {.host_id = host_id, .grant = placed->grant};
-    return work->placed_count &&
-           bsearch(&wanted, work->placed, work->placed_count, sizeof wanted, compare_placed);
+    return ONEIB_FIND(&wanted, work->placed, work->placed_count, compare_placed);
 }
 
 /* Of a node that has not told its table nobody knows: so a restart of ours takes no key from who
@@ -595,8 +550,7 @@ static int find_own(struct work *work, struct oneib_error *err)
     for (size_t i = 0; i < work->placed_count; i++)
         if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
             work->own[work->own_count++] = work->placed[i].grant.guid;
-    if (work->own_count)
-        qsort(work->own, work->own_count, sizeof *work->own, oneib_guid_compare);
+    ONEIB_SORT(work->own, work->own_count, oneib_guid_compare);
     return 0;
 }
 
@@ -663,20 +617,15 @@ static int find_twice(struct work *work, struct oneib_grants *grants, struct one
     for (size_t i = 0; i < work->placed_count; i++)
         if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
             return -1;
-    if (grants->twice_count)
-        qsort(grants->twice, grants->twice_count, sizeof *grants->twice, oneib_guid_compare);
+    ONEIB_SORT(grants->twice, grants->twice_count, oneib_guid_compare);
     return 0;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct placed *left = a, *right = b;
-    if (left->since != right->since)
-        return left->since < right->since ? -1 : 1;
-    return oneib_grant_compare(&left->grant, &right->grant);
-}
+ONEIB_ORDER(compare_starts, struct placed,
+            ONEIB_COMPARE(left->since, right->since)
+                ?: oneib_grant_compare(&left->grant, &right->grant));
 
 static int say_too_many(struct work *work, uint32_t host_id, size_t count, struct oneib_error *err)
 {
@@ -734,8 +683,7 @@ static int add_hosts(struct work *work, struct oneib_grants *grants, struct onei
 
 static void sort_bindings(struct work *work)
 {
-    if (work->placed_count)
-        qsort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
+    ONEIB_SORT(work->placed, work->placed_count, compare_placed);
 }
 
 /* What is held comes behind what is sorted, and there is little of it, mostly none. */
@@ -782,19 +730,13 @@ int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_gr
     return outcome;
 }
 
-static int compare_host_grants(const void *a, const void *b)
-{
-    const struct oneib_host_grants *left = a, *right = b;
-    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
-}
+ONEIB_ORDER_BY(compare_host_grants, struct oneib_host_grants, host_id);
 
 const struct oneib_host_grants *oneib_grants_of_host(const struct oneib_grants *grants,
                                                      uint32_t host_id)
 {
     const struct oneib_host_grants wanted = {.host_id = host_id};
-    return grants->host_count ? bsearch(&wanted, grants->hosts, grants->host_count, sizeof wanted,
-                                        compare_host_grants)
-                              : NULL;
+    return ONEIB_FIND(&wanted, grants->hosts, grants->host_count, compare_host_grants);
 }
 
 void oneib_grants_clear(struct oneib_grants *grants)

@@ -4,6 +4,7 @@
  * key for another cluster is another entry, although the port could not tell them apart.
  */
 #include "base/array.h"
+#include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/grants_internal.h"
 #include <stdio.h>
@@ -95,17 +96,9 @@ static int list_ports(struct gating *gating, struct oneib_error *err)
 /* The first of the GUID's; how many there are is *count. */
 static struct gated_port *find_ports(const struct gating *gating, oneib_guid guid, size_t *count)
 {
-    size_t low = 0, high = gating->port_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (gating->ports[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0; low + *count < gating->port_count && gating->ports[low + *count].guid == guid;)
-        ++*count;
-    return &gating->ports[low];
+    const size_t first = ONEIB_LOWER_BOUND(i, gating->port_count, gating->ports[i].guid < guid);
+    *count = ONEIB_RUN(i, first, gating->port_count, gating->ports[i].guid == guid);
+    return &gating->ports[first];
 }
 
 static int add_use(struct gating *gating, const struct port_use *use, struct oneib_error *err)
@@ -180,13 +173,7 @@ static int add_uses_of(struct gating *gating, const struct oneib_host *host,
     return add_reported(gating, host, snapshot->records, snapshot->record_count, err);
 }
 
-static int compare_uses(const void *a, const void *b)
-{
-    const struct port_use *left = a, *right = b;
-    if (left->port != right->port)
-        return left->port < right->port ? -1 : 1;
-    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
-}
+ONEIB_ORDER_BY(compare_uses, struct port_use, port, pkey);
 
 static int list_uses(struct gating *gating, struct oneib_error *err)
 {
@@ -194,8 +181,7 @@ static int list_uses(struct gating *gating, struct oneib_error *err)
     for (size_t i = 0; i < cloud->host_count; i++)
         if (add_uses_of(gating, &cloud->hosts[i], err) < 0)
             return -1;
-    if (gating->use_count)
-        qsort(gating->uses, gating->use_count, sizeof *gating->uses, compare_uses);
+    ONEIB_SORT(gating->uses, gating->use_count, compare_uses);
     return 0;
 }
 
@@ -204,18 +190,10 @@ static const struct port_use *find_uses(const struct gating *gating, oneib_guid 
                                         oneib_pkey pkey, size_t *count)
 {
     const struct port_use wanted = {.port = port, .pkey = pkey};
-    size_t low = 0, high = gating->use_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_uses(&gating->uses[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0; low + *count < gating->use_count &&
-                     compare_uses(&gating->uses[low + *count], &wanted) == 0;)
-        ++*count;
-    return *count ? &gating->uses[low] : NULL;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, gating->use_count, compare_uses(&gating->uses[i], &wanted) < 0);
+    *count = ONEIB_RUN(i, first, gating->use_count, compare_uses(&gating->uses[i], &wanted) == 0);
+    return *count ? &gating->uses[first] : NULL;
 }
 
 /* Of a network that is gone nobody knows whose partition it shared. */
@@ -259,15 +237,7 @@ static bool is_open_to_limited(const struct gating *gating, oneib_guid port, one
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *left = a, *right = b;
-    if (left->pkey != right->pkey)
-        return left->pkey < right->pkey ? -1 : 1;
-    if (left->cluster != right->cluster)
-        return left->cluster < right->cluster ? -1 : 1;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_entries, struct entry, pkey, cluster, guid);
 
 static struct entry entry_of(const struct oneib_partition *partition, uint32_t cluster,
                              const struct oneib_member *member, bool desired)
@@ -356,27 +326,16 @@ static int list_entries(struct gating *gating, struct oneib_error *err)
  * *count. */
 static struct entry *entries_of_key(const struct gating *gating, oneib_pkey pkey, size_t *count)
 {
-    size_t low = 0, high = gating->entry_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (gating->entries[middle].pkey < pkey)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0;
-         low + *count < gating->entry_count && gating->entries[low + *count].pkey == pkey;)
-        ++*count;
-    return *count ? &gating->entries[low] : NULL;
+    const size_t first = ONEIB_LOWER_BOUND(i, gating->entry_count, gating->entries[i].pkey < pkey);
+    *count = ONEIB_RUN(i, first, gating->entry_count, gating->entries[i].pkey == pkey);
+    return *count ? &gating->entries[first] : NULL;
 }
 
 static const struct entry *find_entry(const struct gating *gating, oneib_pkey pkey,
                                       uint32_t cluster, oneib_guid guid)
 {
     const struct entry wanted = {.pkey = pkey, .cluster = cluster, .guid = guid};
-    return gating->entry_count ? bsearch(&wanted, gating->entries, gating->entry_count,
-                                         sizeof wanted, compare_entries)
-                               : NULL;
+    return ONEIB_FIND(&wanted, gating->entries, gating->entry_count, compare_entries);
 }
 
 /* ---- what each port allows ------------------------------------------------------------------- */
@@ -525,11 +484,7 @@ static void part_clusters(struct gating *gating)
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-static int compare_rooms(const void *a, const void *b)
-{
-    const struct oneib_port_room *left = a, *right = b;
-    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
-}
+ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid);
 
 /* What the desired table leaves free on a port, less what is kept there besides. */
 struct shortage {
@@ -537,19 +492,13 @@ struct shortage {
     size_t room, kept;
 };
 
-static int compare_shortages(const void *a, const void *b)
-{
-    const struct shortage *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_shortages, struct shortage, guid);
 
 static size_t room_of(const struct oneib_desired *desired, oneib_guid guid)
 {
     const struct oneib_port_room wanted = {.port_guid = guid};
     const struct oneib_port_room *room =
-        desired->room_count
-            ? bsearch(&wanted, desired->rooms, desired->room_count, sizeof wanted, compare_rooms)
-            : NULL;
+        ONEIB_FIND(&wanted, desired->rooms, desired->room_count, compare_rooms);
     return room ? room->room : 0;
 }
 
@@ -580,8 +529,7 @@ static void credit(const struct gating *gating, struct shortage *shortages, size
         const struct shortage wanted = {.guid = entry->guid};
         if (!entry->desired || entry->in_force || entry->is_added)
             continue;
-        struct shortage *found =
-            bsearch(&wanted, shortages, count, sizeof wanted, compare_shortages);
+        struct shortage *found = ONEIB_FIND(&wanted, shortages, count, compare_shortages);
         if (found)
             found->room++;
     }
@@ -594,8 +542,7 @@ static void withhold_beyond(struct gating *gating, struct shortage *shortages, s
         const struct shortage wanted = {.guid = entry->guid};
         if (!entry->is_added)
             continue;
-        struct shortage *found =
-            bsearch(&wanted, shortages, count, sizeof wanted, compare_shortages);
+        struct shortage *found = ONEIB_FIND(&wanted, shortages, count, compare_shortages);
         if (!found || found->kept <= found->room)
             continue;
         found->room++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/held_places.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <stdlib.h>
 
@@ -18,13 +19,7 @@ uint32_t oneib_held_owner(const struct oneib_desired_input *input, uint32_t netw
     return owner == 0 ? ONEIB_NO_ID : owner;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct oneib_held_place *left = a, *right = b;
-    if (left->guid != right->guid)
-        return left->guid < right->guid ? -1 : 1;
-    return (left->owner > right->owner) - (left->owner < right->owner);
-}
+ONEIB_ORDER_BY(compare_places, struct oneib_held_place, guid, owner);
 
 /* *owner: whose cluster the partition is, when that is a tenant. */
 static bool is_tenants(const struct oneib_desired_input *input,
@@ -60,8 +55,7 @@ static int list_places(const struct oneib_desired_input *input, struct oneib_hel
 static void add_up(struct oneib_held_places *places, size_t per_owner)
 {
     size_t kept = 0;
-    if (places->count)
-        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    ONEIB_SORT(places->items, places->count, compare_places);
     for (size_t i = 0; i < places->count; i++) {
         if (kept > 0 && compare_places(&places->items[kept - 1], &places->items[i]) == 0)
             places->items[kept - 1].limit++;
@@ -110,9 +104,8 @@ struct oneib_held_place *oneib_held_place(struct oneib_held_places *places, onei
                                           uint32_t owner)
 {
     const struct oneib_held_place wanted = {.guid = guid, .owner = owner};
-    return places->count && owner != ONEIB_NO_ID
-               ? bsearch(&wanted, places->items, places->count, sizeof wanted, compare_places)
-               : NULL;
+    return owner != ONEIB_NO_ID ? ONEIB_FIND(&wanted, places->items, places->count, compare_places)
+                                : NULL;
 }
 
 void oneib_held_places_clear(struct oneib_held_places *places)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/host_attributes.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,19 +39,13 @@ static uint32_t count_vfs(const struct oneib_host *host)
                                                                      : total;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const struct oneib_host_attributes *left = a, *right = b;
-    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
-}
+ONEIB_ORDER_BY(compare_ids, struct oneib_host_attributes, host_id);
 
 struct oneib_host_attributes *
 oneib_host_attributes_of(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
 {
     const struct oneib_host_attributes wanted = {.host_id = host_id};
-    return attributes->count
-               ? bsearch(&wanted, attributes->items, attributes->count, sizeof wanted, compare_ids)
-               : NULL;
+    return ONEIB_FIND(&wanted, attributes->items, attributes->count, compare_ids);
 }
 
 static void take_vf(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
@@ -85,11 +80,7 @@ struct leaves {
     size_t count;
 };
 
-static int compare_leaves(const void *a, const void *b)
-{
-    const struct oneib_leaf *left = a, *right = b;
-    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
-}
+ONEIB_ORDER_BY(compare_leaves, struct oneib_leaf, port_guid);
 
 static oneib_guid switch_of(const struct leaves *leaves, const struct oneib_hca_port *port)
 {
@@ -97,7 +88,7 @@ static oneib_guid switch_of(const struct leaves *leaves, const struct oneib_hca_
     if (leaves->count == 0)
         return 0;
     const struct oneib_leaf *leaf =
-        bsearch(&wanted, leaves->items, leaves->count, sizeof wanted, compare_leaves);
+        ONEIB_FIND(&wanted, leaves->items, leaves->count, compare_leaves);
     return leaf ? leaf->switch_guid : 0;
 }
 

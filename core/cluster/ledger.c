@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/ledger.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "ib/ipoib.h"
 #include "ib/qos_class.h"
 #include <ctype.h>
@@ -13,41 +14,17 @@
 
 static size_t network_place(const struct oneib_ledger *ledger, uint32_t network_id)
 {
-    size_t low = 0, high = ledger->network_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ledger->networks[middle].network_id < network_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, ledger->network_count, ledger->networks[i].network_id < network_id);
 }
 
 static size_t resting_place(const struct oneib_ledger *ledger, oneib_pkey pkey)
 {
-    size_t low = 0, high = ledger->resting_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ledger->resting[middle].pkey < pkey)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, ledger->resting_count, ledger->resting[i].pkey < pkey);
 }
 
 static size_t host_place(const struct oneib_ledger *ledger, uint32_t host_id)
 {
-    size_t low = 0, high = ledger->host_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ledger->hosts[middle].host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, ledger->host_count, ledger->hosts[i].host_id < host_id);
 }
 
 static size_t daemon_place(const struct oneib_ledger *ledger, const char *address)

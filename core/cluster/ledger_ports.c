@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ledger's entries of ports: which are which host's. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/ledger.h"
 #include <inttypes.h>
 #include <string.h>
 
 static size_t port_place(const struct oneib_ledger *ledger, oneib_guid guid)
 {
-    size_t low = 0, high = ledger->port_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ledger->ports[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, ledger->port_count, ledger->ports[i].guid < guid);
 }
 
 const struct oneib_ledger_port *oneib_ledger_port(const struct oneib_ledger *ledger,

@@ -2,6 +2,7 @@
 /* From two rosters, and the change of the partitions file, to who was added, removed or refused. */
 #include "cluster/news.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/port_index.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,57 +34,35 @@ void oneib_news_clear(struct oneib_news *news)
     *news = (struct oneib_news){0};
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int compare_items(const void *a, const void *b)
 {
-    return (a > b) - (a < b);
-}
-
-static int compare_items(const void *left, const void *right)
-{
-    const struct oneib_news_item *a = left, *b = right;
-    int order = compare_numbers(a->kind, b->kind);
-    if (order == 0)
-        order = compare_numbers(a->line.network_id, b->line.network_id);
-    if (order == 0)
-        order = compare_numbers(!a->has_vm, !b->has_vm);
-    if (order == 0)
-        order = oneib_roster_compare(&a->line, &b->line);
-    return order ? order : compare_numbers(a->line.member, b->line.member);
+    const struct oneib_news_item *left = a, *right = b;
+    const int order = ONEIB_BY(kind, line.network_id);
+    if (order != 0 || left->has_vm != right->has_vm)
+        return order ? order : right->has_vm - left->has_vm;
+    return oneib_roster_compare(&left->line, &right->line) ?: ONEIB_BY(line.member);
 }
 
 void oneib_news_sort(struct oneib_news *news)
 {
-    if (news->count > 1)
-        qsort(news->items, news->count, sizeof *news->items, compare_items);
+    ONEIB_SORT(news->items, news->count, compare_items);
 }
 
 /* ---- what is known of a VM ------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
-{
-    return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
 {
     return cloud->vm_ids &&
-           bsearch(&vm_id, cloud->vm_ids, cloud->vm_count, sizeof vm_id, compare_ids) != NULL;
+           ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32) != NULL;
 }
 
-static int compare_nics(const void *left, const void *right)
-{
-    const struct oneib_attachment *a = left, *b = right;
-    const int order = compare_numbers(a->vm_id, b->vm_id);
-    return order ? order : compare_numbers(a->nic_id, b->nic_id);
-}
+ONEIB_ORDER_BY(compare_nics, struct oneib_attachment, vm_id, nic_id);
 
 static const struct oneib_attachment *attachment_of(const struct oneib_cloud *cloud,
                                                     const struct oneib_roster_line *line)
 {
     const struct oneib_attachment wanted = {.vm_id = line->vm_id, .nic_id = line->nic_id};
-    return cloud->attachment_count ? bsearch(&wanted, cloud->attachments, cloud->attachment_count,
-                                             sizeof wanted, compare_nics)
-                                   : NULL;
+    return ONEIB_FIND(&wanted, cloud->attachments, cloud->attachment_count, compare_nics);
 }
 
 static void note_state(const struct oneib_attachment *attachment, struct oneib_news_item *item)
@@ -286,10 +265,9 @@ static void carry_over(const struct group *before, struct oneib_roster_line *lin
 
 /* ---- two rosters ----------------------------------------------------------------------------- */
 
-static int compare_nic(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+static int compare_nic(const struct oneib_roster_line *left, const struct oneib_roster_line *right)
 {
-    const int order = compare_numbers(a->vm_id, b->vm_id);
-    return order ? order : compare_numbers(a->nic_id, b->nic_id);
+    return ONEIB_BY(vm_id, nic_id);
 }
 
 static size_t lines_of_nic(const struct oneib_roster *roster, size_t from,
@@ -353,27 +331,16 @@ struct places {
     size_t count;
 };
 
-static int compare_places(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    const int order = compare_numbers(a->pkey, b->pkey);
-    return order ? order : compare_numbers(a->guid, b->guid);
-}
+ONEIB_ORDER_BY(compare_places, struct place, pkey, guid);
 
 /* The first of that key on that port; NULL: none. */
 static const struct place *find_place(const struct places *places, oneib_pkey pkey, oneib_guid guid)
 {
     const struct place wanted = {.guid = guid, .pkey = pkey};
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_places(&places->items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < places->count && compare_places(&places->items[low], &wanted) == 0
-               ? &places->items[low]
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, places->count, compare_places(&places->items[i], &wanted) < 0);
+    return first < places->count && compare_places(&places->items[first], &wanted) == 0
+               ? &places->items[first]
                : NULL;
 }
 
@@ -388,8 +355,7 @@ static int list_told(const struct oneib_news *news, struct places *places, struc
             news->items[i].kind != ONEIB_NEWS_NOT_REFUSED)
             places->items[places->count++] =
                 (struct place){news->items[i].line.member, news->items[i].line.pkey, i};
-    if (places->count > 1)
-        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    ONEIB_SORT(places->items, places->count, compare_places);
     return 0;
 }
 
@@ -404,8 +370,7 @@ static int list_members(const struct oneib_roster *roster, struct places *places
         if (oneib_roster_is_member(&roster->lines[i]))
             places->items[places->count++] =
                 (struct place){roster->lines[i].member, roster->lines[i].pkey, i};
-    if (places->count > 1)
-        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    ONEIB_SORT(places->items, places->count, compare_places);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the ports say of the news: no claim before it is proved. */
 #include "base/array.h"
+#include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/news.h"
 #include "cluster/port_index.h"
@@ -41,15 +42,9 @@ static enum oneib_news_proof proof_of_standing(enum oneib_standing standing)
 static struct oneib_roster_line *lower_bound(const struct oneib_roster *roster,
                                              const struct oneib_roster_line *wanted)
 {
-    size_t low = 0, high = roster->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (oneib_roster_compare(&roster->lines[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return roster->lines + low;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, roster->count, oneib_roster_compare(&roster->lines[i], wanted) < 0);
+    return roster->lines + first;
 }
 
 static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
@@ -117,10 +112,7 @@ static void prove_member(const struct work *work, struct oneib_news_item *item)
 
 /* ---- those that were removed ----------------------------------------------------------------- */
 
-static int compare_members(const void *left, const void *right)
-{
-    return oneib_member_compare(left, right);
-}
+ONEIB_ORDER(compare_members, struct oneib_member, oneib_member_compare(left, right));
 
 /* A cluster's members are in canonical order; those of the operator's partitions in any. */
 static bool table_lists(const struct work *work, const struct oneib_roster_line *line)
@@ -129,9 +121,8 @@ static bool table_lists(const struct work *work, const struct oneib_roster_line 
     const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
     uint32_t network_id;
     if (partition && oneib_cluster_name_parse(partition->name, &network_id))
-        return partition->member_count > 0 &&
-               bsearch(&wanted, partition->members, partition->member_count, sizeof wanted,
-                       compare_members) != NULL;
+        return ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members) !=
+               NULL;
     for (size_t i = 0; partition && i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
             partition->members[i].guid == line->member)
@@ -154,13 +145,7 @@ struct place {
     oneib_pkey pkey;
 };
 
-static int compare_places(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    if (a->guid != b->guid)
-        return a->guid < b->guid ? -1 : 1;
-    return (a->pkey > b->pkey) - (a->pkey < b->pkey);
-}
+ONEIB_ORDER_BY(compare_places, struct place, guid, pkey);
 
 /* Whether a NIC is a member by that port: the places of the roster's members, listed when they are
  * asked for first. */
@@ -181,8 +166,7 @@ static int list_ports(const struct work *work, struct member_ports *ports, struc
         if (oneib_roster_is_member(&work->roster->lines[i]))
             ports->items[ports->count++] =
                 (struct place){work->roster->lines[i].member, work->roster->lines[i].pkey};
-    if (ports->count > 1)
-        qsort(ports->items, ports->count, sizeof *ports->items, compare_places);
+    ONEIB_SORT(ports->items, ports->count, compare_places);
     ports->listed = true;
     return 0;
 }
@@ -190,8 +174,7 @@ static int list_ports(const struct work *work, struct member_ports *ports, struc
 static bool others_have(const struct member_ports *ports, const struct oneib_roster_line *line)
 {
     const struct place wanted = {line->member, line->pkey};
-    return ports->count &&
-           bsearch(&wanted, ports->items, ports->count, sizeof wanted, compare_places) != NULL;
+    return ONEIB_FIND(&wanted, ports->items, ports->count, compare_places) != NULL;
 }
 
 static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, oneib_guid guid)
@@ -242,18 +225,12 @@ static bool is_waited_for(const struct oneib_news_item *item)
 
 /* ---- removals that are waited for ------------------------------------------------------------ */
 
-static int compare_places_of_items(const void *left, const void *right)
-{
-    const struct oneib_news_item *a = left, *b = right;
-    const struct place first = {a->line.member, a->line.pkey};
-    const struct place second = {b->line.member, b->line.pkey};
-    return compare_places(&first, &second);
-}
+ONEIB_ORDER_BY(compare_places_of_items, struct oneib_news_item, line.member, line.pkey);
 
 static bool is_told_by_file(const struct oneib_news *leaving, const struct oneib_news_item *item)
 {
-    return item->kind == ONEIB_NEWS_REMOVED && !item->has_vm && leaving->count > 0 &&
-           bsearch(item, leaving->items, leaving->count, sizeof *item, compare_places_of_items);
+    return item->kind == ONEIB_NEWS_REMOVED && !item->has_vm &&
+           ONEIB_FIND(item, leaving->items, leaving->count, compare_places_of_items);
 }
 
 /* The file knows the port alone; of what was waited for more is known. */

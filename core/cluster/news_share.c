@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of the news get a line where there are too many: nobody's crowd pushes out another's. */
+#include "base/order.h"
 #include "cluster/news.h"
 #include <stdlib.h>
 
@@ -9,17 +10,13 @@ struct share {
     size_t items, lines;
 };
 
-static int compare_shares(const void *left, const void *right)
-{
-    const struct share *a = left, *b = right;
-    return (a->network_id > b->network_id) - (a->network_id < b->network_id);
-}
+ONEIB_ORDER_BY(compare_shares, struct share, network_id);
 
 /* One share for each network, in place of one for each item. Returns how many. */
 static size_t merge_shares(struct share *shares, size_t count)
 {
     size_t kept = 0;
-    qsort(shares, count, sizeof *shares, compare_shares);
+    ONEIB_SORT(shares, count, compare_shares);
     for (size_t i = 1; i < count; i++) {
         if (shares[i].network_id == shares[kept].network_id)
             shares[kept].items++;
@@ -52,7 +49,7 @@ static void choose(struct oneib_news *news, struct share *shares, size_t count)
     size_t lines = 0;
     for (size_t i = 0; i < news->count && lines < ONEIB_NEWS_LINES; i++) {
         const struct share wanted = {.network_id = news->items[i].line.network_id};
-        struct share *share = bsearch(&wanted, shares, count, sizeof wanted, compare_shares);
+        struct share *share = ONEIB_FIND(&wanted, shares, count, compare_shares);
         news->items[i].has_line = share && share->lines < most;
         if (!news->items[i].has_line)
             continue;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/order.h"
 #include "cluster/lifecycle.h"
 #include "cluster/names.h"
 #include "cluster/news.h"
@@ -244,20 +245,11 @@ static bool is_awaited(const struct oneib_news_item *item)
     return item->proof == ONEIB_PROOF_AWAITED || item->proof == ONEIB_PROOF_MUTE;
 }
 
-static int compare_networks(const void *left, const void *right)
-{
-    const struct tally *a = left, *b = right;
-    return (a->network_id > b->network_id) - (a->network_id < b->network_id);
-}
+ONEIB_ORDER_BY(compare_networks, struct tally, network_id);
 
 /* The most first. */
-static int compare_sizes(const void *left, const void *right)
-{
-    const struct tally *a = left, *b = right;
-    if (a->all != b->all)
-        return a->all > b->all ? -1 : 1;
-    return compare_networks(left, right);
-}
+ONEIB_ORDER(compare_sizes, struct tally,
+            ONEIB_COMPARE(right->all, left->all) ?: compare_networks(left, right));
 
 static void add_up(struct tally *sum, const struct tally *more)
 {
@@ -271,14 +263,14 @@ static void add_up(struct tally *sum, const struct tally *more)
 static size_t merge_tallies(struct tally *tallies, size_t count)
 {
     size_t kept = 0;
-    qsort(tallies, count, sizeof *tallies, compare_networks);
+    ONEIB_SORT(tallies, count, compare_networks);
     for (size_t i = 1; i < count; i++) {
         if (tallies[i].network_id == tallies[kept].network_id)
             add_up(&tallies[kept], &tallies[i]);
         else
             tallies[++kept] = tallies[i];
     }
-    qsort(tallies, kept + 1, sizeof *tallies, compare_sizes);
+    ONEIB_SORT(tallies, kept + 1, compare_sizes);
     return kept + 1;
 }
 

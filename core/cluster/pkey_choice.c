@@ -4,6 +4,7 @@
  * needs, keys that have rested long enough; and the copies of keys that networks show as VLAN_ID.
  */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -310,11 +311,7 @@ struct key_owners {
     size_t count;
 };
 
-static int compare_owners(const void *a, const void *b)
-{
-    const struct key_owner *left = a, *right = b;
-    return (left->uid > right->uid) - (left->uid < right->uid);
-}
+ONEIB_ORDER_BY(compare_owners, struct key_owner, uid);
 
 static int list_owners(const struct oneib_work *work, struct key_owners *owners,
                        struct oneib_error *err)
@@ -329,7 +326,7 @@ static int list_owners(const struct oneib_work *work, struct key_owners *owners,
         owners->items[count++] =
             (struct key_owner){.uid = network->uid, .keys = oneib_key_of(work, network) != 0};
     }
-    qsort(owners->items, count, sizeof *owners->items, compare_owners);
+    ONEIB_SORT(owners->items, count, compare_owners);
     for (size_t i = 0; i < count; i++) {
         struct key_owner *last = owners->count ? &owners->items[owners->count - 1] : NULL;
         if (last && last->uid == owners->items[i].uid)
@@ -346,8 +343,7 @@ static bool may_own_another(const struct oneib_work *work, struct key_owners *ow
                             const struct oneib_network *network)
 {
     const struct key_owner wanted = {.uid = network->uid};
-    struct key_owner *owner =
-        bsearch(&wanted, owners->items, owners->count, sizeof *owners->items, compare_owners);
+    struct key_owner *owner = ONEIB_FIND(&wanted, owners->items, owners->count, compare_owners);
     if (!owner || work->policy->owned_max == 0 || oneib_network_is_operators(network))
         return true;
     if (owner->keys < work->policy->owned_max) {

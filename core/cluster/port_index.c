@@ -2,16 +2,11 @@
 #include "cluster/port_index.h"
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_ports(const void *a, const void *b)
-{
-    const struct oneib_known_port *x = a, *y = b;
-    if (x->guid != y->guid)
-        return x->guid < y->guid ? -1 : 1;
-    return (x->host->id > y->host->id) - (x->host->id < y->host->id);
-}
+ONEIB_ORDER_BY(compare_ports, struct oneib_known_port, guid, host->id);
 
 static int add_ports(struct oneib_port_index *index, const struct oneib_host *host,
                      struct oneib_error *err)
@@ -35,23 +30,15 @@ int oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_ind
         oneib_port_index_clear(index);
         return -1;
     }
-    if (index->count > 0)
-        qsort(index->items, index->count, sizeof *index->items, compare_ports);
+    ONEIB_SORT(index->items, index->count, compare_ports);
     return 0;
 }
 
 const struct oneib_known_port *oneib_port_index_find(const struct oneib_port_index *index,
                                                      oneib_guid guid)
 {
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (index->items[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < index->count && index->items[low].guid == guid ? &index->items[low] : NULL;
+    const size_t first = ONEIB_LOWER_BOUND(i, index->count, index->items[i].guid < guid);
+    return first < index->count && index->items[first].guid == guid ? &index->items[first] : NULL;
 }
 
 void oneib_port_index_clear(struct oneib_port_index *index)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/roster.h"
+#include "base/order.h"
 #include <stdlib.h>
 
-int oneib_roster_compare(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+int oneib_roster_compare(const struct oneib_roster_line *left,
+                         const struct oneib_roster_line *right)
 {
-    if (a->vm_id != b->vm_id)
-        return a->vm_id < b->vm_id ? -1 : 1;
-    if (a->nic_id != b->nic_id)
-        return a->nic_id < b->nic_id ? -1 : 1;
-    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
+    return ONEIB_BY(vm_id, nic_id, host_id);
 }
 
 bool oneib_roster_is_member(const struct oneib_roster_line *line)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/twin_ports.h"
+#include "base/order.h"
 #include "cluster/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,11 +9,7 @@ static int compare(const void *a, const void *b)
 {
     const struct oneib_switch_link *left = *(const struct oneib_switch_link *const *)a;
     const struct oneib_switch_link *right = *(const struct oneib_switch_link *const *)b;
-    if (left->port_guid != right->port_guid)
-        return left->port_guid > right->port_guid ? 1 : -1;
-    if (left->switch_guid != right->switch_guid)
-        return left->switch_guid > right->switch_guid ? 1 : -1;
-    return (left->switch_port > right->switch_port) - (left->switch_port < right->switch_port);
+    return ONEIB_BY(port_guid, switch_guid, switch_port);
 }
 
 /* Adapters' alone: a switch has one port GUID for all its links. */
@@ -23,8 +20,7 @@ static size_t list_adapters(const struct oneib_switch_link *links, size_t count,
     for (size_t i = 0; i < count; i++)
         if (links[i].node_type == ONEIB_NODE_CA && links[i].port_guid != 0)
             adapters[found++] = &links[i];
-    if (found)
-        qsort(adapters, found, sizeof *adapters, compare);
+    ONEIB_SORT(adapters, found, compare);
     return found;
 }
 

@@ -2,6 +2,7 @@
 #include "fabric/discover.h"
 
 #include "base/array.h"
+#include "base/order.h"
 #include "fabric/fabric_internal.h"
 #include "fabric/port_info.h"
 #include <endian.h>
@@ -189,11 +190,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const struct oneib_topology_node *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_nodes, struct oneib_topology_node, guid);
 
 static int add_nodes(const struct walk *walk, struct oneib_topology *topology,
                      struct oneib_error *err)
@@ -207,7 +204,7 @@ static int add_nodes(const struct walk *walk, struct oneib_topology *topology,
         *node = (struct oneib_topology_node){met->guid, met->type, met->port_count, ""};
         memcpy(node->description, met->description, sizeof node->description);
     }
-    qsort(topology->nodes, walk->count, sizeof *topology->nodes, compare_nodes);
+    ONEIB_SORT(topology->nodes, walk->count, compare_nodes);
     return 0;
 }
 
@@ -229,7 +226,7 @@ static size_t index_of(const struct oneib_topology *topology, oneib_guid guid)
 {
     const struct oneib_topology_node key = {.guid = guid};
     const struct oneib_topology_node *node =
-        bsearch(&key, topology->nodes, topology->node_count, sizeof key, compare_nodes);
+        ONEIB_FIND(&key, topology->nodes, topology->node_count, compare_nodes);
     return (size_t)(node - topology->nodes); /* every sighting is among them */
 }
 
@@ -257,13 +254,7 @@ static struct oneib_topology_link link_of(const struct walk *walk, const struct 
                                         .rate_gbps = link.rate_gbps};
 }
 
-static int compare_links(const void *x, const void *y)
-{
-    const struct oneib_topology_link *left = x, *right = y;
-    if (left->a != right->a)
-        return left->a < right->a ? -1 : 1;
-    return (int)left->a_port - (int)right->a_port;
-}
+ONEIB_ORDER_BY(compare_links, struct oneib_topology_link, a, a_port);
 
 /* A link between two switches is met from both of its ends. */
 static void unite_links(struct oneib_topology *topology)
@@ -284,8 +275,7 @@ static int add_links(const struct walk *walk, struct oneib_topology *topology,
     for (size_t i = 0; i < walk->count; i++)
         if (walk->sightings[i].from != NOWHERE)
             topology->links[topology->link_count++] = link_of(walk, &walk->sightings[i], topology);
-    if (topology->link_count)
-        qsort(topology->links, topology->link_count, sizeof *topology->links, compare_links);
+    ONEIB_SORT(topology->links, topology->link_count, compare_links);
     unite_links(topology);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "fabric/fabric_internal.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <inttypes.h>
 
@@ -193,11 +194,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int compare_links(const void *a, const void *b)
-{
-    const struct oneib_switch_link *left = a, *right = b;
-    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
-}
+ONEIB_ORDER_BY(compare_links, struct oneib_switch_link, port_guid);
 
 static oneib_guid switch_of(const struct walk *walk, oneib_guid port_guid)
 {
@@ -205,7 +202,7 @@ static oneib_guid switch_of(const struct walk *walk, oneib_guid port_guid)
     if (walk->link_count == 0 || port_guid == 0)
         return 0;
     const struct oneib_switch_link *link =
-        bsearch(&wanted, walk->links, walk->link_count, sizeof(wanted), compare_links);
+        ONEIB_FIND(&wanted, walk->links, walk->link_count, compare_links);
     return link && link->node_type != ONEIB_NODE_SWITCH ? link->switch_guid : 0;
 }
 
@@ -231,8 +228,7 @@ int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet
 {
     struct walk walk = {.fabric = fabric, .switches_max = subnet->port_count};
     const int result = walk_all(&walk, err);
-    if (walk.link_count)
-        qsort(walk.links, walk.link_count, sizeof(*walk.links), compare_links);
+    ONEIB_SORT(walk.links, walk.link_count, compare_links);
     for (size_t i = 0; result == 0 && i < count; i++)
         switches[i] = switch_of(&walk, ports[i]);
     clear_walk(&walk);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grants/grants_message.h"
+#include "base/order.h"
 #include "grants/seal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -441,21 +442,13 @@ static void take_record(struct reader *reader, struct oneib_vf_record *record)
     record->since = (int64_t)(since & INT64_MAX);
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-    uint64_t a, b;
-    memcpy(&a, left, sizeof a);
-    memcpy(&b, right, sizeof b);
-    return (a > b) - (a < b);
-}
-
 /* A table has no NIC twice either, whatever its order. */
 static void require_nics_once(struct reader *reader, const struct oneib_report_message *report)
 {
     uint64_t ranks[ONEIB_GRANTS_MAX];
     for (size_t i = 0; i < report->count; i++)
         ranks[i] = nic_rank(report->records[i].vm_id, report->records[i].nic_id);
-    qsort(ranks, report->count, sizeof *ranks, compare_ranks);
+    ONEIB_SORT(ranks, report->count, oneib_compare_u64);
     for (size_t i = 1; i < report->count; i++)
         require(reader, ranks[i - 1] != ranks[i], "a NIC that it has twice");
 }

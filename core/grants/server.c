@@ -6,6 +6,7 @@
  */
 #include "grants/server.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "grants/server_bytes.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -58,20 +59,14 @@ static int fail_zmq(struct oneib_error *err, const char *what)
 
 /* ---- who is admitted ------------------------------------------------------------------------- */
 
-static int compare_peers(const void *left, const void *right)
-{
-    const struct peer *a = left, *b = right;
-    return memcmp(a->key, b->key, sizeof a->key);
-}
+ONEIB_ORDER(compare_peers, struct peer, memcmp(left->key, right->key, sizeof left->key));
 
 static struct peer *find_peer(const struct oneib_grants_server *server,
                               const uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
 {
     struct peer sought;
     memcpy(sought.key, key, sizeof sought.key);
-    return server->peer_count == 0 ? NULL
-                                   : bsearch(&sought, server->peers, server->peer_count,
-                                             sizeof *server->peers, compare_peers);
+    return ONEIB_FIND(&sought, server->peers, server->peer_count, compare_peers);
 }
 
 static size_t without_doubles(struct peer *peers, size_t count)
@@ -96,7 +91,7 @@ int oneib_grants_server_admit(struct oneib_grants_server *server,
             peers[i] = *known;
         memcpy(peers[i].key, keys[i], sizeof peers[i].key);
     }
-    qsort(peers, count, sizeof *peers, compare_peers);
+    ONEIB_SORT(peers, count, compare_peers);
     free(server->peers);
     server->peers = peers;
     server->peer_count = without_doubles(peers, count);

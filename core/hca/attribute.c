@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -229,7 +230,7 @@ static char **in_one(const struct names *names)
     for (size_t i = 0; i < names->count; i++, name += strlen(name) + 1)
         list[i] = name;
     list[names->count] = NULL;
-    qsort(list, names->count, sizeof *list, compare_names);
+    ONEIB_SORT(list, names->count, compare_names);
     return list;
 }
 

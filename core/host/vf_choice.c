@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/vf_choice.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdlib.h>
 
@@ -27,28 +28,15 @@ const char *oneib_vf_use_name(enum oneib_vf_use use)
     return words[use].name;
 }
 
-/* false before true. */
-static int compare_flags(bool a, bool b)
-{
-    return (int)a - (int)b;
-}
-
-static int compare_numbers(int a, int b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_candidates(const void *left, const void *right, void *wanted)
 {
     const struct oneib_vf_candidate *a = left, *b = right;
     const int16_t numa_node = *(const int16_t *)wanted;
-    int order = compare_flags(a->use != ONEIB_VF_FREE, b->use != ONEIB_VF_FREE);
+    int order = ONEIB_COMPARE(a->use != ONEIB_VF_FREE, b->use != ONEIB_VF_FREE);
     if (order == 0 && numa_node >= 0)
-        order = compare_flags(a->numa_node != numa_node, b->numa_node != numa_node);
+        order = ONEIB_COMPARE(a->numa_node != numa_node, b->numa_node != numa_node);
     if (order == 0)
-        order = compare_flags(!a->on_vfio, !b->on_vfio);
-    if (order == 0)
-        order = compare_numbers(a->index, b->index);
+        order = ONEIB_COMPARE(!a->on_vfio, !b->on_vfio) ?: ONEIB_COMPARE(a->index, b->index);
     return order != 0 ? order : oneib_pci_compare(&a->vf, &b->vf);
 }
 

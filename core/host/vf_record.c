@@ -2,6 +2,7 @@
 #include "host/vf_record.h"
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +38,7 @@ oneib_guid oneib_vf_record_guid(const struct oneib_vf_record *record)
 /* Where the VF's record is, or would be. */
 static size_t position_of(const struct oneib_vf_table *table, const struct oneib_pci *vf)
 {
-    size_t first = 0, end = table->count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (oneib_pci_compare(&table->items[middle].vf, vf) < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    return ONEIB_LOWER_BOUND(i, table->count, oneib_pci_compare(&table->items[i].vf, vf) < 0);
 }
 
 struct oneib_vf_record *oneib_vf_table_of_vf(const struct oneib_vf_table *table,

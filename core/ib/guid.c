@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ib/guid.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <stdlib.h>
 
 /* First byte of an EUI-64 with the U/L bit set and the group bit clear. */
@@ -70,13 +71,12 @@ void oneib_guid_format(oneib_guid guid, char text[ONEIB_GUID_TEXT_SIZE])
     text[18] = '\0';
 }
 
-int oneib_guid_compare(const void *a, const void *b)
+int oneib_guid_compare(const void *left, const void *right)
 {
-    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
+    return oneib_compare_u64(left, right);
 }
 
 bool oneib_guids_have(const oneib_guid *sorted, size_t count, oneib_guid guid)
 {
-    return count && bsearch(&guid, sorted, count, sizeof guid, oneib_guid_compare);
+    return ONEIB_FIND(&guid, sorted, count, oneib_guid_compare);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ib/ipoib.h"
+#include "base/order.h"
 #include <stddef.h>
 
 #define MTU_CODE_MAX 5
@@ -52,7 +53,5 @@ uint8_t oneib_rate_code(unsigned gbps)
 
 int oneib_rate_compare(uint8_t a, uint8_t b)
 {
-    unsigned speed_a = oneib_rate_gbps(a);
-    unsigned speed_b = oneib_rate_gbps(b);
-    return (speed_a > speed_b) - (speed_a < speed_b);
+    return ONEIB_COMPARE(oneib_rate_gbps(a), oneib_rate_gbps(b));
 }

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,22 +106,11 @@ static int take_lines(struct oneib_m_keys *keys, const char *text, size_t length
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int compare_ports(const void *a, const void *b)
-{
-    const struct oneib_m_key_of_port *left = a, *right = b;
-    return (left->port > right->port) - (left->port < right->port);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    const oneib_m_key *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
-}
+ONEIB_ORDER_BY(compare_ports, struct oneib_m_key_of_port, port);
 
 static int sort_ports(struct oneib_m_keys *keys, struct oneib_error *err)
 {
-    if (keys->port_count)
-        qsort(keys->ports, keys->port_count, sizeof *keys->ports, compare_ports);
+    ONEIB_SORT(keys->ports, keys->port_count, compare_ports);
     for (size_t i = 1; i < keys->port_count; i++)
         if (keys->ports[i].port == keys->ports[i - 1].port)
             return oneib_fail(err, ONEIB_ERROR_INPUT, "the port 0x%016llx is there twice",
@@ -153,7 +143,7 @@ static int list_frequent(struct oneib_m_keys *keys, struct oneib_error *err)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < keys->port_count; i++)
         all[i] = keys->ports[i].key;
-    qsort(all, keys->port_count, sizeof *all, compare_keys);
+    ONEIB_SORT(all, keys->port_count, oneib_compare_u64);
     while (keys->key_count < ONEIB_M_KEYS_TRIED) {
         const oneib_m_key key = most_frequent(keys, all);
         if (key == 0)
@@ -188,7 +178,7 @@ static const struct oneib_m_key_of_port *find(const struct oneib_m_keys *keys, o
     const struct oneib_m_key_of_port wanted = {.port = port};
     if (port == 0 || keys->port_count == 0)
         return NULL;
-    return bsearch(&wanted, keys->ports, keys->port_count, sizeof wanted, compare_ports);
+    return ONEIB_FIND(&wanted, keys->ports, keys->port_count, compare_ports);
 }
 
 size_t oneib_m_keys_for(const struct oneib_m_keys *keys, oneib_guid port)

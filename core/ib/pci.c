@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ib/pci.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,13 +61,7 @@ bool oneib_pci_is_valid(const struct oneib_pci *pci)
     return pci->slot <= ONEIB_PCI_SLOT_LAST && pci->function <= ONEIB_PCI_FUNCTION_LAST;
 }
 
-int oneib_pci_compare(const struct oneib_pci *a, const struct oneib_pci *b)
+int oneib_pci_compare(const struct oneib_pci *left, const struct oneib_pci *right)
 {
-    if (a->domain != b->domain)
-        return a->domain < b->domain ? -1 : 1;
-    if (a->bus != b->bus)
-        return a->bus < b->bus ? -1 : 1;
-    if (a->slot != b->slot)
-        return a->slot < b->slot ? -1 : 1;
-    return (a->function > b->function) - (a->function < b->function);
+    return ONEIB_BY(domain, bus, slot, function);
 }

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
 #include <inttypes.h>
@@ -174,11 +175,7 @@ static bool parse_page_directory(const char *name, uint64_t *page_kib)
            *page_kib > 0;
 }
 
-static int compare_pages(const void *left, const void *right)
-{
-    const struct oneib_host_pages *a = left, *b = right;
-    return (a->page_kib > b->page_kib) - (a->page_kib < b->page_kib);
-}
+ONEIB_ORDER_BY(compare_pages, struct oneib_host_pages, page_kib);
 
 static int read_page_size(struct oneib_numa_node *node, const char *directory, const char *name,
                           struct oneib_error *err)
@@ -217,7 +214,7 @@ static int read_pages(const struct reading *reading, struct oneib_numa_node *nod
     for (size_t i = 0; i < count; i++)
         if (read_page_size(node, directory, names[i], err) < 0)
             return -1;
-    qsort(node->pages, node->page_sizes, sizeof node->pages[0], compare_pages);
+    ONEIB_SORT(node->pages, node->page_sizes, compare_pages);
     return 0;
 }
 
@@ -232,11 +229,7 @@ static int add_node(struct oneib_host_cpus *host, uint32_t id, struct oneib_erro
     return 0;
 }
 
-static int compare_nodes(const void *left, const void *right)
-{
-    const struct oneib_numa_node *a = left, *b = right;
-    return (a->id > b->id) - (a->id < b->id);
-}
+ONEIB_ORDER_BY(compare_nodes, struct oneib_numa_node, id);
 
 /* Beside the nodes' directories are files of other names. */
 static int list_nodes(struct reading *reading, struct oneib_error *err)
@@ -258,7 +251,7 @@ static int list_nodes(struct reading *reading, struct oneib_error *err)
     reading->has_numa = host->node_count > 0;
     if (!reading->has_numa)
         return add_node(host, 0, err);
-    qsort(host->nodes, host->node_count, sizeof *host->nodes, compare_nodes);
+    ONEIB_SORT(host->nodes, host->node_count, compare_nodes);
     return 0;
 }
 

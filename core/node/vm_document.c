@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "xml/reader.h"
 #include "xml/values.h"
@@ -392,11 +393,7 @@ static int read_root(struct reading *reading, struct oneib_error *err)
     return outcome < 0 ? -1 : oneib_reader_finish(reader, err);
 }
 
-static int compare_nics(const void *a, const void *b)
-{
-    const struct oneib_node_nic *one = a, *other = b;
-    return one->nic_id - other->nic_id;
-}
+ONEIB_ORDER_BY(compare_nics, struct oneib_node_nic, nic_id);
 
 /* What is left of a document that is none: whose it is. */
 static void forget_all_but_id(struct oneib_node_vm *vm)
@@ -418,8 +415,7 @@ int oneib_node_vm_parse(const char *xml, size_t length, const char *vn_mad,
         forget_all_but_id(vm);
         return oneib_wrap(err, "reading the VM that OpenNebula sent");
     }
-    if (vm->nic_count > 1)
-        qsort(vm->nics, vm->nic_count, sizeof *vm->nics, compare_nics);
+    ONEIB_SORT(vm->nics, vm->nic_count, compare_nics);
     if (reading.fault.code == ONEIB_ERROR_NONE)
         return 0;
     *err = reading.fault;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/order.h"
 #include "ib/dummy_mac.h"
 #include "opennebula/documents_internal.h"
 #include <arpa/inet.h>
@@ -552,19 +553,12 @@ static int read_vm(struct oneib_reader *reader, struct oneib_documents *document
     return keep_vm(documents, &vm, err);
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* One of two VMs with one id is forged. */
 static int refuse_repetitions(struct oneib_documents *documents,
                               const struct oneib_documents_mark *mark, struct oneib_error *err)
 {
     const struct oneib_id_set *seen = &documents->vms_seen;
-    if (seen->count > mark->seen)
-        qsort(seen->items + mark->seen, seen->count - mark->seen, sizeof *seen->items, compare_ids);
+    ONEIB_SORT(seen->items + mark->seen, seen->count - mark->seen, oneib_compare_u32);
     for (size_t i = mark->seen + 1; i < seen->count; i++) {
         if (seen->items[i] != seen->items[i - 1])
             continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/order.h"
 #include "opennebula/documents.h"
 #include <stdlib.h>
 
@@ -11,19 +12,12 @@ int oneib_id_set_add(struct oneib_id_set *set, uint32_t id, struct oneib_error *
     return 0;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 void oneib_id_set_sort(struct oneib_id_set *set)
 {
     if (set->count == 0)
         return;
 
-    qsort(set->items, set->count, sizeof *set->items, compare_ids);
+    ONEIB_SORT(set->items, set->count, oneib_compare_u32);
     size_t kept = 1;
     for (size_t i = 1; i < set->count; i++)
         if (set->items[i] != set->items[kept - 1])
@@ -33,8 +27,7 @@ void oneib_id_set_sort(struct oneib_id_set *set)
 
 bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id)
 {
-    return set->count > 0 &&
-           bsearch(&id, set->items, set->count, sizeof *set->items, compare_ids) != NULL;
+    return ONEIB_FIND(&id, set->items, set->count, oneib_compare_u32) != NULL;
 }
 
 void oneib_id_set_clear(struct oneib_id_set *set)

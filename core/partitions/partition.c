@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitions/partition.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,27 +75,19 @@ int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_m
     return oneib_partition_add_members(partition, &member, 1, err);
 }
 
-int oneib_member_compare(const struct oneib_member *a, const struct oneib_member *b)
+int oneib_member_compare(const struct oneib_member *left, const struct oneib_member *right)
 {
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->guid > b->guid) - (a->guid < b->guid);
+    return ONEIB_BY(kind, guid);
 }
 
-static int compare_members_narrow_first(const void *left, const void *right)
-{
-    const struct oneib_member *a = left;
-    const struct oneib_member *b = right;
-    int order = oneib_member_compare(a, b);
-    return order ? order : (a->membership > b->membership) - (a->membership < b->membership);
-}
+ONEIB_ORDER_BY(compare_members_narrow_first, struct oneib_member, kind, guid, membership);
 
 void oneib_partition_sort_members(struct oneib_partition *partition)
 {
     struct oneib_member *members = partition->members;
     if (partition->member_count < 2)
         return;
-    qsort(members, partition->member_count, sizeof *members, compare_members_narrow_first);
+    ONEIB_SORT(members, partition->member_count, compare_members_narrow_first);
 
     size_t kept = 1;
     for (size_t i = 1; i < partition->member_count; i++)
@@ -109,22 +102,16 @@ int oneib_partition_compare(const struct oneib_partition *a, const struct oneib_
     bool b_default = b->pkey == ONEIB_PKEY_DEFAULT;
     if (a_default != b_default)
         return a_default ? -1 : 1;
-    if (a->pkey != b->pkey)
-        return a->pkey < b->pkey ? -1 : 1;
-    return strncmp(a->name, b->name, sizeof a->name);
+    return ONEIB_COMPARE(a->pkey, b->pkey) ?: strncmp(a->name, b->name, sizeof a->name);
 }
 
-static int compare_partitions(const void *left, const void *right)
-{
-    return oneib_partition_compare(left, right);
-}
+ONEIB_ORDER(compare_partitions, struct oneib_partition, oneib_partition_compare(left, right));
 
 void oneib_partition_table_sort(struct oneib_partition_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         oneib_partition_sort_members(&table->items[i]);
-    if (table->count > 1)
-        qsort(table->items, table->count, sizeof *table->items, compare_partitions);
+    ONEIB_SORT(table->items, table->count, compare_partitions);
 }
 
 void oneib_partition_table_clear(struct oneib_partition_table *table)

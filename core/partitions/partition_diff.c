@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/order.h"
 #include "partitions/partition.h"
 #include <stdlib.h>
 
@@ -21,14 +22,10 @@ struct comparison {
     struct oneib_error *err;
 };
 
-static int compare_places(const void *left, const void *right)
-{
-    const struct place *a = left;
-    const struct place *b = right;
-    int order = oneib_member_compare(a->member, b->member);
-    /* Equal ones in the order of the file. */
-    return order ? order : (a->member > b->member) - (a->member < b->member);
-}
+/* Equal ones in the order of the file. */
+ONEIB_ORDER(compare_places, struct place,
+            oneib_member_compare(left->member, right->member)
+                ?: ONEIB_COMPARE(left->member, right->member));
 
 static void keep_last_of_equals(struct places *places)
 {
@@ -59,7 +56,7 @@ static int collect_places(const struct oneib_partition *partition, struct places
         places->items[places->count++] = (struct place){member, wildcards};
         wildcards += member->kind != ONEIB_MEMBER_GUID;
     }
-    qsort(places->items, places->count, sizeof *places->items, compare_places);
+    ONEIB_SORT(places->items, places->count, compare_places);
     keep_last_of_equals(places);
     return 0;
 }
@@ -174,12 +171,8 @@ static int compare_pair(struct comparison *comparison, const struct oneib_partit
     return compare_members(comparison, before, after);
 }
 
-static int compare_partition_pointers(const void *left, const void *right)
-{
-    const struct oneib_partition *const *a = left;
-    const struct oneib_partition *const *b = right;
-    return oneib_partition_compare(*a, *b);
-}
+ONEIB_ORDER(compare_partition_pointers, struct oneib_partition *const,
+            oneib_partition_compare(*left, *right));
 
 /* The partitions of a table in canonical order; the table itself stays as it is. NULL when out of
  * memory. */
@@ -190,7 +183,7 @@ static const struct oneib_partition **sorted_partitions(const struct oneib_parti
         return NULL;
     for (size_t i = 0; i < table->count; i++)
         sorted[i] = &table->items[i];
-    qsort(sorted, table->count, sizeof *sorted, compare_partition_pointers);
+    ONEIB_SORT(sorted, table->count, compare_partition_pointers);
     return sorted;
 }
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "partitions/partition.h"
 #include <stdlib.h>
 #include <string.h>
@@ -455,22 +456,11 @@ struct definition {
     size_t line;
 };
 
-static int compare_by_key(const void *left, const void *right)
-{
-    const struct definition *a = left;
-    const struct definition *b = right;
-    if (a->partition->pkey != b->partition->pkey)
-        return a->partition->pkey < b->partition->pkey ? -1 : 1;
-    return (a->line > b->line) - (a->line < b->line);
-}
+ONEIB_ORDER_BY(compare_by_key, struct definition, partition->pkey, line);
 
-static int compare_by_name(const void *left, const void *right)
-{
-    const struct definition *a = left;
-    const struct definition *b = right;
-    int order = strcmp(a->partition->name, b->partition->name);
-    return order ? order : (a->line > b->line) - (a->line < b->line);
-}
+ONEIB_ORDER(compare_by_name, struct definition,
+            strcmp(left->partition->name, right->partition->name)
+                ?: ONEIB_COMPARE(left->line, right->line));
 
 /* opensm merges definitions of one key and does not care about names: neither is what somebody
  * meant. */
@@ -483,14 +473,14 @@ static int check_unique(struct parser *parser)
     for (size_t i = 0; i < count; i++)
         definitions[i] = (struct definition){&parser->table->items[i], parser->lines[i]};
 
-    qsort(definitions, count, sizeof *definitions, compare_by_key);
+    ONEIB_SORT(definitions, count, compare_by_key);
     for (size_t i = 1; i < count; i++)
         if (definitions[i].partition->pkey == definitions[i - 1].partition->pkey)
             return fail_at(parser, definitions[i].line,
                            "key 0x%04x is defined already in line %zu: make one partition of both",
                            definitions[i].partition->pkey, definitions[i - 1].line);
 
-    qsort(definitions, count, sizeof *definitions, compare_by_name);
+    ONEIB_SORT(definitions, count, compare_by_name);
     for (size_t i = 1; i < count; i++)
         if (strcmp(definitions[i].partition->name, definitions[i - 1].partition->name) == 0)
             return fail_at(parser, definitions[i].line,

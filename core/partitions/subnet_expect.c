@@ -7,6 +7,7 @@
  */
 #include "partitions/subnet_expect.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "ib/guid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -136,17 +137,14 @@ static int expand_partition(struct expander *expander, const struct oneib_partit
     return grant_named(expander, partition, err);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct oneib_partition *const *left = a, *const *right = b;
-    return ((*left)->pkey > (*right)->pkey) - ((*left)->pkey < (*right)->pkey);
-}
+ONEIB_ORDER(compare_keys, struct oneib_partition *const,
+            ONEIB_COMPARE((*left)->pkey, (*right)->pkey));
 
 static int expand_in_order(struct expander *expander, const struct oneib_partition **partitions,
                            size_t count, struct oneib_error *err)
 {
     static const struct oneib_partition unwritten_default = {.pkey = ONEIB_PKEY_DEFAULT};
-    qsort(partitions, count, sizeof *partitions, compare_keys);
+    ONEIB_SORT(partitions, count, compare_keys);
     for (size_t i = 0; i < count; i++)
         if (expand_partition(expander, partitions[i], err) < 0)
             return -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/order.h"
 #include "partitions/subnet.h"
 #include "partitions/subnet_expect.h"
 #include <stdlib.h>
@@ -38,14 +39,8 @@ static int add_deviation(struct comparison *comparison, enum oneib_deviation_kin
 /* The raw value that the port should have for this key, 0 for none. */
 static uint16_t expected_for(const struct comparison *comparison, oneib_pkey pkey)
 {
-    size_t first = 0, end = comparison->expected_count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (oneib_pkey_base(comparison->expected[middle]) < pkey)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    const size_t first = ONEIB_LOWER_BOUND(i, comparison->expected_count,
+                                           oneib_pkey_base(comparison->expected[i]) < pkey);
     if (first == comparison->expected_count || oneib_pkey_base(comparison->expected[first]) != pkey)
         return 0;
     return comparison->expected[first];
@@ -82,14 +77,7 @@ static uint16_t find_widest(const struct oneib_subnet_port *port, const uint16_t
                             size_t count, oneib_pkey pkey)
 {
     uint16_t widest = NO_INDEX;
-    size_t first = 0, end = count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (oneib_pkey_base(port->pkeys[by_key[middle]]) < pkey)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    size_t first = ONEIB_LOWER_BOUND(i, count, oneib_pkey_base(port->pkeys[by_key[i]]) < pkey);
     for (; first < count && oneib_pkey_base(port->pkeys[by_key[first]]) == pkey; first++)
         if (widest == NO_INDEX || (!oneib_pkey_is_full(port->pkeys[widest]) &&
                                    oneib_pkey_is_full(port->pkeys[by_key[first]])))
@@ -148,15 +136,7 @@ static int compare_table(struct comparison *comparison, uint16_t *by_key, struct
     return compare_first(comparison, err);
 }
 
-static int compare_deviations(const void *a, const void *b)
-{
-    const struct oneib_deviation *left = a, *right = b;
-    if (left->kind != right->kind)
-        return left->kind < right->kind ? -1 : 1;
-    if (left->index != right->index)
-        return left->index < right->index ? -1 : 1;
-    return (left->expected > right->expected) - (left->expected < right->expected);
-}
+ONEIB_ORDER_BY(compare_deviations, struct oneib_deviation, kind, index, expected);
 
 static int compare_port(struct comparison *comparison, uint16_t *by_key, struct oneib_error *err)
 {
@@ -165,9 +145,7 @@ static int compare_port(struct comparison *comparison, uint16_t *by_key, struct 
     int outcome = comparison->port->answered && comparison->port->pkeys
                       ? compare_table(comparison, by_key, err)
                       : add_deviation(comparison, ONEIB_PORT_SILENT, 0, 0, NO_INDEX, err);
-    if (verification->count - first > 1)
-        qsort(verification->items + first, verification->count - first, sizeof *verification->items,
-              compare_deviations);
+    ONEIB_SORT(verification->items + first, verification->count - first, compare_deviations);
     return outcome;
 }
 

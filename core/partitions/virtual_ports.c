@@ -2,6 +2,7 @@
 #include "partitions/virtual_ports.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,18 +32,9 @@ struct reports {
 /* Those of one port. */
 static struct reports of_port(const struct reports *all, oneib_guid port)
 {
-    size_t low = 0, high = all->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all->items[middle].port < port)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct reports of = {all->items + low, 0};
-    while (low + of.count < all->count && of.items[of.count].port == port)
-        of.count++;
-    return of;
+    const size_t first = ONEIB_LOWER_BOUND(i, all->count, all->items[i].port < port);
+    return (struct reports){all->items + first,
+                            ONEIB_RUN(i, first, all->count, all->items[i].port == port)};
 }
 
 static bool shows_all(const struct oneib_vport_owner *owner, const struct reports *all)
@@ -222,11 +214,7 @@ static int add_believed(const struct oneib_vport_reading *reading, const struct 
     return status;
 }
 
-static int compare_reports(const void *a, const void *b)
-{
-    const struct oneib_vport_report *left = a, *right = b;
-    return (left->port > right->port) - (left->port < right->port);
-}
+ONEIB_ORDER_BY(compare_reports, struct oneib_vport_report, port);
 
 int oneib_vports_add(const struct oneib_vport_reading *reading,
                      const struct oneib_vport_report *reports, size_t report_count,
@@ -238,7 +226,7 @@ int oneib_vports_add(const struct oneib_vport_reading *reading,
         return oneib_fail_memory(err);
     if (report_count > 0)
         memcpy(sorted, reports, report_count * sizeof *sorted);
-    qsort(sorted, report_count, sizeof *sorted, compare_reports);
+    ONEIB_SORT(sorted, report_count, compare_reports);
     const struct reports all = {sorted, report_count};
     prove(reading, &all, result);
     return result->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, result, err)

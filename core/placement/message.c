@@ -2,6 +2,7 @@
 #include "placement/message.h"
 #include "base/array.h"
 #include "base/finding.h"
+#include "base/order.h"
 #include "opennebula/documents.h"
 #include "xml/reader.h"
 #include "xml/values.h"
@@ -329,9 +330,7 @@ static int compare_vm(const void *id, const void *vm)
 const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *message,
                                              uint32_t vm_id)
 {
-    return message->vm_count == 0
-               ? NULL
-               : bsearch(&vm_id, message->vms, message->vm_count, sizeof *message->vms, compare_vm);
+    return ONEIB_FIND(&vm_id, message->vms, message->vm_count, compare_vm);
 }
 
 static const struct oneib_waiting_vm *window_vm(const struct oneib_window *window, uint32_t vm_id)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/used_links.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -51,15 +52,7 @@ int oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint
 /* Index of the first port of this host, or of a later one. */
 static size_t first_port(const struct oneib_links *links, uint32_t host_id)
 {
-    size_t low = 0, high = links->port_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (links->ports[middle].host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, links->port_count, links->ports[i].host_id < host_id);
 }
 
 static bool is_of(const struct oneib_links *links, size_t port, uint32_t host_id)

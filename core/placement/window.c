@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/window.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,17 +65,12 @@ size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static int compare_leaves(const void *a, const void *b)
-{
-    const struct leaf *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_leaves, struct leaf, guid);
 
 static size_t find_leaf(const struct work *work, oneib_guid guid)
 {
     const struct leaf wanted = {.guid = guid};
-    const struct leaf *found =
-        bsearch(&wanted, work->leaves, work->leaf_count, sizeof wanted, compare_leaves);
+    const struct leaf *found = ONEIB_FIND(&wanted, work->leaves, work->leaf_count, compare_leaves);
     return found ? (size_t)(found - work->leaves) : NOWHERE;
 }
 
@@ -83,8 +79,7 @@ static void list_leaves(struct work *work)
     const struct oneib_window *window = work->window;
     for (size_t i = 0; i < window->host_count; i++)
         work->leaves[i] = (struct leaf){.guid = window->hosts[i].leaf};
-    if (window->host_count)
-        qsort(work->leaves, window->host_count, sizeof *work->leaves, compare_leaves);
+    ONEIB_SORT(work->leaves, window->host_count, compare_leaves);
     for (size_t i = 0; i < window->host_count; i++)
         if (work->leaf_count == 0 ||
             work->leaves[work->leaf_count - 1].guid != work->leaves[i].guid)
@@ -349,18 +344,10 @@ static int offer_more(struct work *work, struct oneib_error *err)
     return status;
 }
 
-static int compare_indices(const void *a, const void *b)
-{
-    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
 static void sort_offers(const struct oneib_window *window)
 {
     for (size_t i = 0; i < window->vm_count; i++)
-        if (window->vms[i].offered_count)
-            qsort(window->vms[i].offered, window->vms[i].offered_count,
-                  sizeof *window->vms[i].offered, compare_indices);
+        ONEIB_SORT(window->vms[i].offered, window->vms[i].offered_count, oneib_compare_u32);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/said_vports.h"
+#include "base/order.h"
 #include <stdlib.h>
 
 const struct oneib_said_vport *oneib_said_vport_find(const struct oneib_said_vports *said,
                                                      oneib_guid guid)
 {
-    size_t low = 0, high = said->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (said->items[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t first = ONEIB_LOWER_BOUND(i, said->count, said->items[i].guid < guid);
     const struct oneib_said_vport *found = NULL;
-    for (; low < said->count && said->items[low].guid == guid; low++)
-        if (!found || said->items[low].is_active)
-            found = &said->items[low];
+    for (; first < said->count && said->items[first].guid == guid; first++)
+        if (!found || said->items[first].is_active)
+            found = &said->items[first];
     return found;
 }
 

@@ -2,6 +2,7 @@
 #include "sm/ufm_answer.h"
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,17 +90,11 @@ static int add_member(const json_t *item, struct oneib_partition *partition,
     return oneib_partition_add_member(partition, member, err);
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const struct oneib_member *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_guids, struct oneib_member, guid);
 
 static int sort_members(struct oneib_partition *partition, struct oneib_error *err)
 {
-    if (partition->member_count > 1)
-        qsort(partition->members, partition->member_count, sizeof *partition->members,
-              compare_guids);
+    ONEIB_SORT(partition->members, partition->member_count, compare_guids);
     for (size_t i = 1; i < partition->member_count; i++)
         if (partition->members[i].guid == partition->members[i - 1].guid)
             return fail_key(partition->pkey, "a GUID twice", err);
@@ -314,11 +309,7 @@ static int add_vport(const json_t *item, struct oneib_said_vports *said, struct 
     return 0;
 }
 
-static int compare_vports(const void *a, const void *b)
-{
-    const struct oneib_said_vport *left = a, *right = b;
-    return oneib_guid_compare(&left->guid, &right->guid);
-}
+ONEIB_ORDER_BY(compare_vports, struct oneib_said_vport, guid);
 
 static int read_vport_items(json_t *document, struct oneib_said_vports *said,
                             struct oneib_error *err)
@@ -329,8 +320,7 @@ static int read_vport_items(json_t *document, struct oneib_said_vports *said,
         if (add_vport(json_array_get(document, i), said, err) < 0)
             return -1;
     json_object_foreach(document, name, value) if (add_vport(value, said, err) < 0) return -1;
-    if (said->count > 1)
-        qsort(said->items, said->count, sizeof *said->items, compare_vports);
+    ONEIB_SORT(said->items, said->count, compare_vports);
     return 0;
 }
 

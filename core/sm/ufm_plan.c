@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/ufm_plan.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,13 +170,7 @@ static int add_request(const struct oneib_partition *wanted, const struct oneib_
     return 0;
 }
 
-static int compare_requests(const void *a, const void *b)
-{
-    const struct oneib_ufm_request *left = a, *right = b;
-    if (left->step != right->step)
-        return left->step < right->step ? -1 : 1;
-    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
-}
+ONEIB_ORDER_BY(compare_requests, struct oneib_ufm_request, step, pkey);
 
 static int add_requests(const struct oneib_partition_table *wanted,
                         const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
@@ -208,8 +203,7 @@ int oneib_ufm_plan(const struct oneib_partition_table *wanted,
         oneib_ufm_plan_clear(plan);
         return -1;
     }
-    if (plan->count > 1)
-        qsort(plan->items, plan->count, sizeof *plan->items, compare_requests);
+    ONEIB_SORT(plan->items, plan->count, compare_requests);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "sm/ufm_record.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,20 +33,14 @@ int oneib_ufm_record_read(const char *path, struct oneib_partition_table *record
                       failure.text);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct oneib_partition *left = a, *right = b;
-    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
-}
+ONEIB_ORDER_BY(compare_keys, struct oneib_partition, pkey);
 
 /* Sorted tables without 0x7fff. */
 static const struct oneib_partition *find(const struct oneib_partition_table *table,
                                           oneib_pkey pkey)
 {
     const struct oneib_partition wanted = {.pkey = pkey};
-    return table->count > 0
-               ? bsearch(&wanted, table->items, table->count, sizeof wanted, compare_keys)
-               : NULL;
+    return ONEIB_FIND(&wanted, table->items, table->count, compare_keys);
 }
 
 void oneib_ufm_record_name(const struct oneib_partition_table *record,

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "sync/lock.h"
 #include <errno.h>
 #include <jansson.h>
@@ -252,19 +253,12 @@ int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_
     return status;
 }
 
+ONEIB_ORDER_BY(compare_hosts, struct oneib_heard_node, host_id);
+
 const struct oneib_heard_node *oneib_heard_host(const struct oneib_heard *heard, uint32_t host_id)
 {
-    size_t low = 0, high = heard->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (heard->nodes[middle].host_id == host_id)
-            return &heard->nodes[middle];
-        if (heard->nodes[middle].host_id < host_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const struct oneib_heard_node wanted = {.host_id = host_id};
+    return ONEIB_FIND(&wanted, heard->nodes, heard->count, compare_hosts);
 }
 
 void oneib_heard_clear(struct oneib_heard *heard)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/leaves.h"
+#include "base/order.h"
 #include <stdlib.h>
 
-static int compare_leaves(const void *left, const void *right)
-{
-    const struct oneib_leaf *a = left, *b = right;
-    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
-}
+ONEIB_ORDER_BY(compare_leaves, struct oneib_leaf, port_guid);
 
 static size_t count_ports(const struct oneib_cloud *cloud)
 {
@@ -31,7 +28,7 @@ static int keep_leaves(struct oneib_leaves *leaves, const oneib_guid *ports,
         return oneib_fail_memory(err);
     for (size_t i = 0; i < count; i++)
         items[i] = (struct oneib_leaf){ports[i], switches[i]};
-    qsort(items, count, sizeof *items, compare_leaves);
+    ONEIB_SORT(items, count, compare_leaves);
     free(leaves->items);
     *leaves = (struct oneib_leaves){items, count};
     return 0;
@@ -59,9 +56,8 @@ int oneib_leaves_find(struct oneib_fabric *fabric, const struct oneib_cloud *clo
 oneib_guid oneib_leaf_of(const struct oneib_leaves *leaves, oneib_guid port_guid)
 {
     const struct oneib_leaf wanted = {.port_guid = port_guid};
-    const struct oneib_leaf *leaf = leaves->count ? bsearch(&wanted, leaves->items, leaves->count,
-                                                            sizeof wanted, compare_leaves)
-                                                  : NULL;
+    const struct oneib_leaf *leaf =
+        ONEIB_FIND(&wanted, leaves->items, leaves->count, compare_leaves);
     return leaf ? leaf->switch_guid : 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/level_choice.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/port_index.h"
 #include "sync/classes.h"
 #include "sync/sharing.h"
@@ -57,11 +58,7 @@ static uint8_t best_of(const struct choice *choice, const struct oneib_qos_class
     return best;
 }
 
-static int compare_requests(const void *a, const void *b)
-{
-    const struct oneib_sl_request *left = a, *right = b;
-    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
-}
+ONEIB_ORDER_BY(compare_requests, struct oneib_sl_request, network_id);
 
 static int request(struct oneib_desired *desired, uint32_t network_id, uint8_t sl,
                    struct oneib_error *err)
@@ -71,8 +68,7 @@ static int request(struct oneib_desired *desired, uint32_t network_id, uint8_t s
         return -1;
     desired->sl_requests[desired->sl_request_count++] =
         (struct oneib_sl_request){.network_id = network_id, .sl = sl};
-    qsort(desired->sl_requests, desired->sl_request_count, sizeof *desired->sl_requests,
-          compare_requests);
+    ONEIB_SORT(desired->sl_requests, desired->sl_request_count, compare_requests);
     return 0;
 }
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/watch.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what is owed ---------------------------------------------------------------------------- */
 
 /* By all but the index: a key that only moved in its table is as wrong as it was. */
-static int compare_reasons(const void *a, const void *b)
-{
-    const struct oneib_deviation *left = a, *right = b;
-    if (left->port_guid != right->port_guid)
-        return left->port_guid < right->port_guid ? -1 : 1;
-    if (left->kind != right->kind)
-        return left->kind < right->kind ? -1 : 1;
-    if (left->expected != right->expected)
-        return left->expected < right->expected ? -1 : 1;
-    return (left->found > right->found) - (left->found < right->found);
-}
+ONEIB_ORDER_BY(compare_reasons, struct oneib_deviation, port_guid, kind, expected, found);
 
 int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
                     struct oneib_watch *watch, struct oneib_error *err)
@@ -25,16 +16,14 @@ int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partit
     oneib_verification_clear(preexisting);
     if (oneib_subnet_verify(subnet, before, preexisting, err) < 0)
         return -1;
-    if (preexisting->count > 0)
-        qsort(preexisting->items, preexisting->count, sizeof *preexisting->items, compare_reasons);
+    ONEIB_SORT(preexisting->items, preexisting->count, compare_reasons);
     return 0;
 }
 
 static bool is_preexisting(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
 {
     const struct oneib_verification *preexisting = &watch->preexisting;
-    return preexisting->count > 0 && bsearch(deviation, preexisting->items, preexisting->count,
-                                             sizeof *preexisting->items, compare_reasons) != NULL;
+    return ONEIB_FIND(deviation, preexisting->items, preexisting->count, compare_reasons) != NULL;
 }
 
 /* ---- which ports are wrong ------------------------------------------------------------------- */

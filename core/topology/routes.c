@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/routes.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,37 +25,21 @@ struct oneib_route_host {
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-static int compare_switches(const void *a, const void *b)
-{
-    const struct oneib_route_switch *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_switches, struct oneib_route_switch, guid);
 
-static int compare_hosts(const void *a, const void *b)
-{
-    const struct oneib_route_host *left = a, *right = b;
-    return (left->guid > right->guid) - (left->guid < right->guid);
-}
+ONEIB_ORDER_BY(compare_hosts, struct oneib_route_host, guid);
 
 static size_t find_switch(const struct oneib_routes *routes, oneib_guid guid)
 {
-    size_t low = 0, high = routes->switch_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (routes->switches[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < routes->switch_count && routes->switches[low].guid == guid ? low : NONE;
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, routes->switch_count, routes->switches[i].guid < guid);
+    return first < routes->switch_count && routes->switches[first].guid == guid ? first : NONE;
 }
 
 static const struct oneib_route_host *find_host(const struct oneib_routes *routes, oneib_guid guid)
 {
     const struct oneib_route_host wanted = {.guid = guid};
-    return routes->host_count ? bsearch(&wanted, routes->hosts, routes->host_count,
-                                        sizeof *routes->hosts, compare_hosts)
-                              : NULL;
+    return ONEIB_FIND(&wanted, routes->hosts, routes->host_count, compare_hosts);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -71,8 +56,7 @@ static void take_switches(struct oneib_exits *exits, size_t count, struct oneib_
         exits[i].ports = NULL;
         exits[i].count = 0;
     }
-    if (count)
-        qsort(routes->switches, count, sizeof *routes->switches, compare_switches);
+    ONEIB_SORT(routes->switches, count, compare_switches);
 }
 
 static size_t add_hop(struct oneib_routes *routes, const struct oneib_switch_link *link,
@@ -131,8 +115,7 @@ int oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
     take_switches(exits, exit_count, routes);
     for (size_t i = 0; i < link_count; i++)
         add_link(routes, &links[i], subnet);
-    if (routes->host_count)
-        qsort(routes->hosts, routes->host_count, sizeof *routes->hosts, compare_hosts);
+    ONEIB_SORT(routes->hosts, routes->host_count, compare_hosts);
     return 0;
 }
 

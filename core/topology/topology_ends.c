@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/topology_ends.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -8,13 +9,7 @@ bool oneib_is_switch(const struct oneib_topology *topology, size_t node)
     return topology->nodes[node].type == ONEIB_NODE_SWITCH;
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-    const struct oneib_end *left = a, *right = b;
-    if (left->node != right->node)
-        return left->node < right->node ? -1 : 1;
-    return (int)left->port - (int)right->port;
-}
+ONEIB_ORDER_BY(compare_ends, struct oneib_end, node, port);
 
 static void add_both_ends(struct oneib_ends *ends, const struct oneib_topology_link *link)
 {
@@ -37,24 +32,15 @@ bool oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *e
         if (link->a < topology->node_count && link->b < topology->node_count)
             add_both_ends(ends, link);
     }
-    qsort(ends->items, ends->count, sizeof(*ends->items), compare_ends);
+    ONEIB_SORT(ends->items, ends->count, compare_ends);
     return true;
 }
 
 const struct oneib_end *oneib_ends_of(const struct oneib_ends *ends, size_t node, size_t *count)
 {
-    size_t low = 0, high = ends->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ends->items[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < ends->count && ends->items[low + *count].node == node)
-        ++*count;
-    return &ends->items[low];
+    const size_t first = ONEIB_LOWER_BOUND(i, ends->count, ends->items[i].node < node);
+    *count = ONEIB_RUN(i, first, ends->count, ends->items[i].node == node);
+    return &ends->items[first];
 }
 
 void oneib_ends_clear(struct oneib_ends *ends)

@@ -3,23 +3,14 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "cluster/host_port.h"
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_marks(const void *a, const void *b)
-{
-    const struct oneib_mark *left = a, *right = b;
-    if (left->port_guid != right->port_guid)
-        return left->port_guid < right->port_guid ? -1 : 1;
-    return left->cluster < right->cluster ? -1 : left->cluster > right->cluster;
-}
+ONEIB_ORDER_BY(compare_marks, struct oneib_mark, port_guid, cluster);
 
-static int compare_clusters(const void *a, const void *b)
-{
-    const struct oneib_marked_cluster *left = a, *right = b;
-    return (int)left->partition->pkey - (int)right->partition->pkey;
-}
+ONEIB_ORDER_BY(compare_clusters, struct oneib_marked_cluster, partition->pkey);
 
 /* The GUIDs of all linked CA ports, sorted. */
 static size_t collect_ca_ports(const struct oneib_topology *topology, const struct oneib_ends *ends,
@@ -29,7 +20,7 @@ static size_t collect_ca_ports(const struct oneib_topology *topology, const stru
     for (size_t i = 0; i < ends->count; i++)
         if (!oneib_is_switch(topology, ends->items[i].node))
             guids[count++] = ends->items[i].guid;
-    qsort(guids, count, sizeof(*guids), oneib_guid_compare);
+    ONEIB_SORT(guids, count, oneib_guid_compare);
     return count;
 }
 
@@ -73,8 +64,7 @@ static bool list_clusters(const struct oneib_partition_table *table,
         if (is_cluster(&table->items[i], &id) &&
             !add_cluster(marks, &table->items[i], (uint32_t)id, cloud))
             return false;
-    if (marks->cluster_count)
-        qsort(marks->clusters, marks->cluster_count, sizeof(*marks->clusters), compare_clusters);
+    ONEIB_SORT(marks->clusters, marks->cluster_count, compare_clusters);
     return true;
 }
 
@@ -124,19 +114,13 @@ static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct s
     return add_mark(marks, port->port_guid, index);
 }
 
-static int compare_vports(const void *a, const void *b)
-{
-    const struct oneib_topology_vport *left = a, *right = b;
-    return oneib_guid_compare(&left->guid, &right->guid);
-}
+ONEIB_ORDER_BY(compare_vports, struct oneib_topology_vport, guid);
 
 static const struct oneib_topology_vport *find_vport(const struct oneib_topology *topology,
                                                      oneib_guid guid)
 {
     const struct oneib_topology_vport wanted = {.guid = guid};
-    return topology->vport_count ? bsearch(&wanted, topology->vports, topology->vport_count,
-                                           sizeof wanted, compare_vports)
-                                 : NULL;
+    return ONEIB_FIND(&wanted, topology->vports, topology->vport_count, compare_vports);
 }
 
 /* A VF's virtual port is no end of a cable: it is drawn where an adapter has shown it, else where
@@ -174,8 +158,7 @@ static bool mark_members(struct oneib_marks *marks, size_t index, const struct s
 static void sort_and_count(struct oneib_marks *marks)
 {
     size_t kept = 0;
-    if (marks->count)
-        qsort(marks->items, marks->count, sizeof(*marks->items), compare_marks);
+    ONEIB_SORT(marks->items, marks->count, compare_marks);
     for (size_t i = 0; i < marks->count; i++) {
         if (kept && compare_marks(&marks->items[kept - 1], &marks->items[i]) == 0)
             continue;
@@ -236,18 +219,9 @@ bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_
 const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,
                                         size_t *count)
 {
-    size_t low = 0, high = marks->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (marks->items[middle].port_guid < port_guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < marks->count && marks->items[low + *count].port_guid == port_guid)
-        ++*count;
-    return *count ? &marks->items[low] : NULL;
+    const size_t first = ONEIB_LOWER_BOUND(i, marks->count, marks->items[i].port_guid < port_guid);
+    *count = ONEIB_RUN(i, first, marks->count, marks->items[i].port_guid == port_guid);
+    return *count ? &marks->items[first] : NULL;
 }
 
 const char *oneib_cluster_label(const struct oneib_marked_cluster *cluster)
