@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/strays.h"
 #include "base/array.h"
-#include "base/order.h"
 #include "cluster/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,11 +20,6 @@ static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
            (attachment->host_id == host_id || attachment->source_host_id == host_id);
 }
 
-static bool knows_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
-{
-    return cloud->vm_ids && ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32);
-}
-
 /* What OpenNebula says of a VF that a domain has: false, it knows of it. A VM all of whose NICs are
  * elsewhere is elsewhere; one that has none left is taken to be where it was. */
 static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
@@ -41,8 +35,8 @@ static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
         here |= is_at(attachment, host_id);
         elsewhere |= !is_at(attachment, host_id);
     }
-    *kind = knows_vm(cloud, record->vm_id) && (here || !elsewhere) ? ONEIB_STRAY_ORPHAN
-                                                                   : ONEIB_STRAY_ZOMBIE;
+    *kind = oneib_cloud_has_vm(cloud, record->vm_id) && (here || !elsewhere) ? ONEIB_STRAY_ORPHAN
+                                                                             : ONEIB_STRAY_ZOMBIE;
     return true;
 }
 

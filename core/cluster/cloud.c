@@ -374,6 +374,22 @@ const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud,
     return *count ? &cloud->attachments[first] : NULL;
 }
 
+const struct oneib_attachment *oneib_cloud_nic(const struct oneib_cloud *cloud, uint32_t vm_id,
+                                               uint32_t nic_id)
+{
+    size_t count;
+    const struct oneib_attachment *nics = oneib_cloud_nics(cloud, vm_id, &count);
+    for (size_t i = 0; i < count; i++)
+        if (nics[i].nic_id == nic_id)
+            return &nics[i];
+    return NULL;
+}
+
+bool oneib_cloud_has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
+{
+    return cloud->vm_ids && has_id(cloud->vm_ids, cloud->vm_count, vm_id);
+}
+
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud)
 {
     size_t count = 0;

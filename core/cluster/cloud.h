@@ -229,6 +229,11 @@ const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint3
 /* The VM's NICs, one behind the other; *count: how many. NULL: it has none. */
 const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud, uint32_t vm_id,
                                                 size_t *count);
+/* The VM's NIC of that id, NULL: it has none. */
+const struct oneib_attachment *oneib_cloud_nic(const struct oneib_cloud *cloud, uint32_t vm_id,
+                                               uint32_t nic_id);
+/* OpenNebula has that VM, whatever NICs it has. */
+bool oneib_cloud_has_vm(const struct oneib_cloud *cloud, uint32_t vm_id);
 /* Its document is malformed, or its parent unproven: it has no members, and keeps its key. */
 bool oneib_network_is_doubtful(const struct oneib_network *network);
 /* oneadmin's, or of the group oneadmin: what it says of InfiniBand is an operator's word. */

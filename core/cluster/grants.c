@@ -267,30 +267,14 @@ static bool is_placed(const struct work *work, size_t count, const struct placed
 
 /* ---- held removals --------------------------------------------------------------------------- */
 
-static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
-                                                      uint32_t vm_id, uint8_t nic_id)
-{
-    size_t count;
-    const struct oneib_attachment *nics = oneib_cloud_nics(cloud, vm_id, &count);
-    for (size_t i = 0; i < count; i++)
-        if (nics[i].nic_id == nic_id)
-            return &nics[i];
-    return NULL;
-}
-
-static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
-{
-    return cloud->vm_ids && ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32);
-}
-
 /* A positive sign that the host has it no more: the VM's own document says so, or the network's
  * leases do. A VM or a network that is missing from a reading is none. */
 static bool has_ended(const struct oneib_cloud *cloud, const struct oneib_grant *grant,
                       uint32_t host_id)
 {
-    if (!has_vm(cloud, grant->vm_id))
+    if (!oneib_cloud_has_vm(cloud, grant->vm_id))
         return false;
-    const struct oneib_attachment *attachment = find_attachment(cloud, grant->vm_id, grant->nic_id);
+    const struct oneib_attachment *attachment = oneib_cloud_nic(cloud, grant->vm_id, grant->nic_id);
     if (!attachment || attachment->network_id != grant->network_id || attachment->unleased ||
         attachment->phase == ONEIB_ABSENT)
         return true;

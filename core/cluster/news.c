@@ -50,19 +50,10 @@ void oneib_news_sort(struct oneib_news *news)
 
 /* ---- what is known of a VM ------------------------------------------------------------------- */
 
-static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
-{
-    return cloud->vm_ids &&
-           ONEIB_FIND(&vm_id, cloud->vm_ids, cloud->vm_count, oneib_compare_u32) != NULL;
-}
-
-ONEIB_ORDER_BY(compare_nics, struct oneib_attachment, vm_id, nic_id);
-
 static const struct oneib_attachment *attachment_of(const struct oneib_cloud *cloud,
                                                     const struct oneib_roster_line *line)
 {
-    const struct oneib_attachment wanted = {.vm_id = line->vm_id, .nic_id = line->nic_id};
-    return ONEIB_FIND(&wanted, cloud->attachments, cloud->attachment_count, compare_nics);
+    return oneib_cloud_nic(cloud, line->vm_id, line->nic_id);
 }
 
 static void note_state(const struct oneib_attachment *attachment, struct oneib_news_item *item)
@@ -156,7 +147,8 @@ static void explain_absence(const struct work *work, const struct group *after,
     } else if (attachment) {
         item->reason = ONEIB_BECAUSE_VM_STOPPED;
     } else {
-        item->reason = has_vm(cloud, line->vm_id) ? ONEIB_BECAUSE_DETACHED : ONEIB_BECAUSE_VM_ENDED;
+        item->reason = oneib_cloud_has_vm(cloud, line->vm_id) ? ONEIB_BECAUSE_DETACHED
+                                                              : ONEIB_BECAUSE_VM_ENDED;
     }
 }
 

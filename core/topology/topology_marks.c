@@ -81,26 +81,6 @@ static bool is_linked(const struct scene *scene, oneib_guid port)
     return scene->port_count > 0 && oneib_guids_have(scene->ports, scene->port_count, port);
 }
 
-static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
-                                                      const struct oneib_guid_parts *parts)
-{
-    size_t first = 0, end = cloud->attachment_count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        const struct oneib_attachment *item = &cloud->attachments[middle];
-        if (item->vm_id < parts->vm_id ||
-            (item->vm_id == parts->vm_id && item->nic_id < parts->nic_id))
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    const struct oneib_attachment *found = &cloud->attachments[first];
-    return first < cloud->attachment_count && found->vm_id == parts->vm_id &&
-                   found->nic_id == parts->nic_id
-               ? found
-               : NULL;
-}
-
 static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct scene *scene,
                          const struct oneib_attachment *attachment, uint32_t host_id)
 {
@@ -132,9 +112,10 @@ static bool mark_virtual(struct oneib_marks *marks, size_t index, const struct s
     const struct oneib_topology_vport *seen = find_vport(scene->topology, guid);
     if (seen && is_linked(scene, seen->port_guid))
         return add_mark(marks, seen->port_guid, index);
-    const struct oneib_attachment *attachment = scene->cloud && oneib_guid_decode(guid, &parts)
-                                                    ? find_attachment(scene->cloud, &parts)
-                                                    : NULL;
+    const struct oneib_attachment *attachment =
+        scene->cloud && oneib_guid_decode(guid, &parts)
+            ? oneib_cloud_nic(scene->cloud, parts.vm_id, parts.nic_id)
+            : NULL;
     return !attachment ||
            (mark_on_host(marks, index, scene, attachment, attachment->host_id) &&
             mark_on_host(marks, index, scene, attachment, attachment->source_host_id));
