@@ -268,7 +268,7 @@ int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
 
 /* What happens to the cloud is published as oned would: see tests/simulation/oned-standin. */
 
-/* Further arguments of oned-standin ("--ascending", "--lazy-nics"), NULL terminated, or NULL. */
+/* Further arguments of oned-standin ("--ascending", "--lazy-nics", "--true-time"), NULL terminated, or NULL. */
 int lab_standin_start(struct lab *lab, const char *const *arguments, struct oneib_error *err);
 int lab_standin_stop(struct lab *lab, struct oneib_error *err);
 const char *lab_endpoint(const struct lab *lab);        /* "http://127.0.0.1:PORT/RPC2" */

@@ -35,13 +35,14 @@ static const char help[] =
     "  --ascending                      list pools by ascending id (oned's default is descending)\n"
     "  --lazy-nics                      a network's update reaches its VMs' NICs only with\n"
     "                                   standin.vn.propagate\n"
+    "  --true-time                      its clock begins with the machine's, not on a fixed day\n"
     "  --help                           show this text\n";
 
 struct options {
     const char *session, *limited_session, *acl_session, *port_file;
     uint16_t port;
     unsigned lifetime;
-    bool ascending, lazy_nics, help;
+    bool ascending, lazy_nics, true_time, help;
 };
 
 static bool take_number(const char *string, uint64_t max, uint64_t *value)
@@ -85,6 +86,9 @@ static bool take_option(int option, struct options *options)
     case 'z':
         options->lazy_nics = true;
         return true;
+    case 'w':
+        options->true_time = true;
+        return true;
     case 'h':
         options->help = true;
         return true;
@@ -104,6 +108,7 @@ static bool take_options(int argc, char **argv, struct options *options)
         {"lifetime", required_argument, NULL, 't'},
         {"ascending", no_argument, NULL, 'a'},
         {"lazy-nics", no_argument, NULL, 'z'},
+        {"true-time", no_argument, NULL, 'w'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -185,6 +190,8 @@ static int run_on(const struct options *options, const uint16_t ports[PORTS], in
     standin.state.ascending = options->ascending;
     standin.state.lazy_nics = options->lazy_nics;
     int result = standin_state_init(&standin.state, err);
+    if (options->true_time)
+        standin.state.now = (int64_t)time(NULL);
     if (result == 0)
         result = serve(&standin, options, ports, stop_fd, err);
     standin_publisher_close(standin.state.publisher);

@@ -226,16 +226,26 @@ static xmlrpc_value *vm_pool_info_extended(struct standin_call *call)
 }
 
 /* Of ids that are none nothing is said. */
+static bool is_in_set(uint32_t id, const char *ids)
+{
+    for (char *end; *ids; ids = *end == ',' ? end + 1 : end) {
+        const unsigned long named = strtoul(ids, &end, 10);
+        if (end == ids)
+            return false;
+        if (named == id)
+            return true;
+    }
+    return false;
+}
+
+/* In the order of oned's lists, not in that in which they were asked for. */
 static void render_vm_set(const struct standin_state *state, const char *ids,
                           struct oneib_text *text)
 {
-    for (char *end; *ids; ids = *end == ',' ? end + 1 : end) {
-        const unsigned long id = strtoul(ids, &end, 10);
-        if (end == ids)
-            return;
-        for (size_t i = 0; i < state->vm_count; i++)
-            if (state->vms[i]->id == id)
-                standin_render_vm(state, state->vms[i], STANDIN_POOL, text);
+    for (size_t i = 0; i < state->vm_count; i++) {
+        const struct standin_vm *vm = state->vms[listed(state, state->vm_count, i)];
+        if (is_in_set(vm->id, ids))
+            standin_render_vm(state, vm, STANDIN_POOL, text);
     }
 }
 
