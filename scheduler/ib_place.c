@@ -8,160 +8,38 @@
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/memory_file.h"
-#include "config/config.h"
-#include "opennebula/credentials.h"
-#include "placement/arrange.h"
 #include "placement/wire.h"
-#include "placement/links_file.h"
-#include "scheduler/running.h"
+#include "scheduler/patience.h"
+#include "scheduler/placing.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 #define INPUT_MAX ((size_t)512 << 20)
-/* one_sched waits as long as we do, and so does everybody whose VM waits. */
-#define PATIENCE_S 5
 #define PLACER_MS 120000
 #define PLAN_MAX ((size_t)64 << 20)
 
 static const char usage[] = "usage: place [--config FILE] PLACER <BASE64-MESSAGE\n"
                             "PLACER: OpenNebula's own, as remotes/scheduler/rank/place\n";
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
-static int time_is_up;
-
-static void note_time(int number)
-{
-    (void)number;
-    time_is_up = 1;
-}
-
-static void begin_time(void)
-{
-    const struct sigaction action = {.sa_handler = note_time};
-    const struct itimerval timer = {.it_value = {.tv_sec = PATIENCE_S}};
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-static void end_time(void)
-{
-    const struct itimerval none = {0};
-    setitimer(ITIMER_REAL, &none, NULL);
-}
-
-static int check_time(struct oneib_error *err)
-{
-    return time_is_up ? oneib_fail(err, ONEIB_ERROR_TIMEOUT, "it took longer than %d s", PATIENCE_S)
-                      : 0;
-}
-
 /* ---- narrowing ------------------------------------------------------------------------------- */
 
-/* The configured session is oneibd's, whose file oneadmin may be unable to read: oneadmin has its
- * own. */
-static void use_own_session(struct oneib_config *config)
-{
-    free(config->one.auth_file);
-    config->one.auth_file = NULL;
-}
-
-static int ask_oned(const struct oneib_config *config, const struct oneib_sched_message *message,
-                    const struct oneib_id_set *networks, struct oneib_cloud *running,
-                    struct oneib_error *err)
-{
-    struct oneib_credentials credentials = {0};
-    if (oneib_credentials_find(config, &credentials, err) < 0)
-        return -1;
-    struct oneib_one *one = oneib_one_open(&credentials, PATIENCE_S * 1000, err);
-    oneib_credentials_clear(&credentials);
-    if (!one)
-        return -1;
-    oneib_one_set_interrupt(one, &time_is_up);
-    const int status = oneib_read_running(one, config->one.vn_mad, message, networks, running, err);
-    oneib_one_close(one);
-    return status;
-}
-
-static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                   struct oneib_links *links, struct oneib_sched_pieces *changed,
-                   struct oneib_error *err)
-{
-    struct oneib_window window;
-    if (oneib_window_arrange(message, running, time(NULL), &window, err) < 0)
-        return -1;
-    window.links = links;
-    int status = check_time(err);
-    if (status == 0)
-        status = oneib_window_offer(&window, err);
-    if (status == 0)
-        status = oneib_sched_message_write(message, &window, changed, err);
-    oneib_window_clear(&window);
-    return status;
-}
-
-/* Empty where the configuration names no file of links. */
-static int read_links(const struct oneib_config *config, const struct oneib_cloud *running,
-                      struct oneib_links *links, struct oneib_error *err)
-{
-    *links = (struct oneib_links){0};
-    if (!config->qos.links_file)
-        return 0;
-    if (oneib_links_load(config->qos.links_file, time(NULL), links, err) < 0)
-        return -1;
-    links->is_exclusive = config->qos.exclusive;
-    if (oneib_links_catch_up(links, running, err) == 0)
-        return 0;
-    oneib_links_clear(links);
-    return -1;
-}
-
-static int narrow_by(const struct oneib_config *config, const struct oneib_sched_message *message,
-                     const struct oneib_cloud *running, struct oneib_sched_pieces *changed,
-                     struct oneib_error *err)
-{
-    struct oneib_links links;
-    if (read_links(config, running, &links, err) < 0)
-        return -1;
-    const int status =
-        arrange(message, running, config->qos.links_file ? &links : NULL, changed, err);
-    oneib_links_clear(&links);
-    return status;
-}
-
-static int narrow_among(const struct oneib_config *config,
-                        const struct oneib_sched_message *message,
-                        const struct oneib_id_set *networks, struct oneib_sched_pieces *changed,
-                        struct oneib_error *err)
-{
-    struct oneib_cloud running;
-    if (ask_oned(config, message, networks, &running, err) < 0)
-        return -1;
-    const int status = narrow_by(config, message, &running, changed, err);
-    oneib_cloud_clear(&running);
-    return status;
-}
-
 /* No piece in *changed: nobody with InfiniBand waits. */
-static int narrow_message(const struct oneib_config *config,
-                          const struct oneib_sched_message *message,
+static int narrow_message(const struct oneib_config *config, struct oneib_sched_message *message,
                           struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
-    struct oneib_id_set networks = {0};
-    int status = check_time(err);
-    if (status == 0)
-        status = oneib_waiting_networks(message, &networks, err);
-    if (status == 0 && networks.count > 0)
-        status = narrow_among(config, message, &networks, changed, err);
-    oneib_id_set_clear(&networks);
+    struct oneib_error why;
+    struct oneib_window window;
+    const bool has_pools = oneib_sched_message_read_pools(message, config->one.vn_mad, &why) == 0;
+    if (!has_pools)
+        fprintf(stderr, "oneib: oned is asked for each VM and host: %s\n", why.text);
+    int status = oneib_place(config, message, has_pools, &window, err);
+    if (status == 0 && window.vm_count > 0)
+        status = oneib_sched_message_write(message, &window, changed, err);
+    oneib_window_clear(&window);
     return status;
 }
 
@@ -170,17 +48,15 @@ static int narrow(const char *config_path, struct oneib_wire *wire,
 {
     struct oneib_config config;
     struct oneib_sched_message message;
-    if (oneib_wire_decode(wire, err) < 0 || oneib_config_load(config_path, &config, err) < 0)
+    if (oneib_wire_decode(wire, err) < 0 || oneib_placing_config(config_path, &config, err) < 0)
         return -1;
-    use_own_session(&config);
-    int status = oneib_sched_message_read(wire->xml.data, wire->xml.length, config.one.vn_mad,
-                                          &message, err);
+    int status = oneib_sched_message_read(wire->xml.data, wire->xml.length, &message, err);
     if (status == 0) {
         status = narrow_message(&config, &message, changed, err);
         oneib_sched_message_clear(&message);
     }
     oneib_config_clear(&config);
-    return status < 0 ? -1 : check_time(err);
+    return status < 0 ? -1 : oneib_patience_check(err);
 }
 
 /* ---- OpenNebula's own placer ----------------------------------------------------------------- */
@@ -222,9 +98,9 @@ static int decide(const char *config, struct oneib_wire *wire, int fd, struct on
 {
     struct oneib_error doubt;
     struct oneib_sched_pieces changed = {0};
-    begin_time();
+    oneib_patience_begin();
     const bool is_in_doubt = narrow(config, wire, &changed, &doubt) < 0;
-    end_time();
+    oneib_patience_end();
     if (is_in_doubt)
         fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", doubt.text);
     const int status = is_in_doubt || changed.count == 0 ? oneib_wire_pass(wire, fd, err)

@@ -12,7 +12,8 @@
 /*
  * Those networks, the VMs that they name, and the hosts of these that the message lacks; sorted.
  * One call a network, one for each 200 VMs, one for each such host. A network that is gone is left
- * out. *cloud is zeroed before; on failure it holds nothing.
+ * out, as is one whose own document its owner has spoilt, and a VM likewise. *cloud is zeroed
+ * before; on failure it holds nothing.
  */
 int oneib_read_running(struct oneib_one *one, const char *vn_mad,
                        const struct oneib_sched_message *message,

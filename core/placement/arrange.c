@@ -161,8 +161,8 @@ static int take_hosts(const struct oneib_requirement *requirement,
                       struct oneib_error *err)
 {
     uint32_t id;
-    size_t host = 0;
-    for (const char *at = requirement->hosts; oneib_requirement_next(requirement, &at, &id);) {
+    size_t host = 0, at = 0;
+    while (oneib_requirement_next(requirement, &at, &id)) {
         while (host < window->host_count && window->hosts[host].id < id)
             host++;
         if (host < window->host_count && window->hosts[host].id == id &&

@@ -71,8 +71,8 @@ static const char *find_last(const struct piece *piece, const char *word)
 }
 
 /* Where the VMs end must be beyond doubt: a user can write that down, too. */
-static int split(const struct piece *head, struct piece *vms, struct piece *hosts,
-                 struct oneib_error *err)
+static int find_pools(const struct piece *head, struct piece *vms, struct piece *hosts,
+                      struct oneib_error *err)
 {
     const char *seam = find(head, VMS_TO_HOSTS);
     if (!seam)
@@ -113,12 +113,21 @@ static int check_hosts(struct piece *piece, struct oneib_error *err)
     return 0;
 }
 
-bool oneib_requirement_next(const struct oneib_requirement *requirement, const char **at,
-                            uint32_t *id)
+static bool next_id(const struct oneib_requirement *requirement, size_t *at, uint32_t *id)
 {
-    struct piece piece = {*at, requirement->rest};
+    if (*at == requirement->id_count)
+        return false;
+    *id = requirement->ids[(*at)++];
+    return true;
+}
+
+bool oneib_requirement_next(const struct oneib_requirement *requirement, size_t *at, uint32_t *id)
+{
+    if (!requirement->hosts)
+        return next_id(requirement, at, id);
+    struct piece piece = {requirement->hosts + *at, requirement->rest};
     const bool is_there = skip_id(&piece, id);
-    *at = piece.at;
+    *at = (size_t)(piece.at - requirement->hosts);
     return is_there;
 }
 
@@ -238,8 +247,8 @@ static int read_vm(struct oneib_reader *reader, struct oneib_sched_message *mess
     }
     if (outcome < 0)
         return -1;
-    if (!has_id || (message->vm_count > 0 && message->vms[message->vm_count - 1].id >= vm.id))
-        return refuse(err, "has VMs that are not in order");
+    if (!has_id)
+        return refuse(err, "has a VM without an id");
     if (oneib_reserve(&message->vms, &message->vm_capacity, message->vm_count + 1,
                       sizeof *message->vms, err) < 0)
         return -1;
@@ -250,40 +259,95 @@ static int read_vm(struct oneib_reader *reader, struct oneib_sched_message *mess
 static int read_vm_pool(struct oneib_reader *reader, struct oneib_sched_message *message,
                         struct oneib_error *err)
 {
-    oneib_reader_guard(reader, ONEIB_NAME_VM, 1);
-    if (oneib_reader_root(reader, err) < 0)
-        return -1;
     struct oneib_element pool = oneib_reader_enter(reader);
     int outcome;
     while ((outcome = oneib_reader_child(reader, &pool, err)) > 0)
         if (oneib_reader_at(reader, ONEIB_NAME_VM) && read_vm(reader, message, err) < 0)
             return -1;
+    return outcome;
+}
+
+static int read_vm_document(struct oneib_reader *reader, struct oneib_sched_message *message,
+                            struct oneib_error *err)
+{
+    if (oneib_reader_root(reader, err) < 0)
+        return -1;
+    const bool is_alone = oneib_reader_at(reader, ONEIB_NAME_VM);
+    oneib_reader_guard(reader, ONEIB_NAME_VM, is_alone ? 0 : 1);
+    const int outcome =
+        is_alone ? read_vm(reader, message, err) : read_vm_pool(reader, message, err);
     return outcome < 0 ? -1 : oneib_reader_finish(reader, err);
 }
 
-static int read_vms(const struct piece *piece, struct oneib_sched_message *message,
-                    struct oneib_error *err)
+/* Since when they wait, and whether they are in groups. */
+static int read_asking(const char *xml, size_t length, struct oneib_sched_message *message,
+                       struct oneib_error *err)
 {
-    struct oneib_reader *reader =
-        oneib_reader_open(piece->at, (size_t)(piece->end - piece->at), err);
+    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
-    const int status = read_vm_pool(reader, message, err);
+    const int status = read_vm_document(reader, message, err);
     oneib_reader_close(reader);
     return status;
 }
 
 /* What is odd in a document is oneibd's to say, not ours. */
-static int read_cloud(const struct piece *vms, const struct piece *hosts, const char *vn_mad,
-                      struct oneib_sched_message *message, struct oneib_error *err)
+static int read_nics(const char *xml, size_t length, struct oneib_documents *documents,
+                     struct oneib_error *err)
 {
     struct oneib_findings findings = {0};
-    struct oneib_documents documents = {
-        .cloud = &message->cloud, .findings = &findings, .vn_mad = vn_mad};
-    int status = oneib_documents_read_vms(&documents, vms->at, (size_t)(vms->end - vms->at), err);
-    if (status == 0)
-        status = oneib_documents_read_hosts(&documents, hosts->at, (size_t)(hosts->end - hosts->at),
-                                            err);
+    documents->findings = &findings;
+    const int status = oneib_documents_read_vms(documents, xml, length, err);
+    oneib_documents_clear(documents);
+    oneib_findings_clear(&findings);
+    return status;
+}
+
+ONEIB_ORDER_BY(compare_vms, struct oneib_asking_vm, id);
+
+/* Of two with one id nobody can tell which is oned's. */
+static int sort_asking(struct oneib_sched_message *message, size_t first, struct oneib_error *err)
+{
+    const size_t count = message->vm_count - first;
+    if (count == 0)
+        return 0;
+    struct oneib_asking_vm *vms = message->vms + first;
+    ONEIB_SORT(vms, count, compare_vms);
+    for (size_t i = 1; i < count; i++)
+        if (vms[i].id == vms[i - 1].id)
+            return refuse(err, "has a VM twice");
+    return 0;
+}
+
+static int add_vms(struct oneib_sched_message *message, const char *xml, size_t length,
+                   struct oneib_documents *documents, struct oneib_error *err)
+{
+    const size_t before = message->vm_count;
+    documents->cloud = &message->cloud;
+    if (read_asking(xml, length, message, err) == 0 && sort_asking(message, before, err) == 0 &&
+        read_nics(xml, length, documents, err) == 0)
+        return 0;
+    message->vm_count = before;
+    return -1;
+}
+
+int oneib_sched_message_add_vms(struct oneib_sched_message *message, const char *xml, size_t length,
+                                uint32_t first, uint32_t last, const char *vn_mad,
+                                struct oneib_error *err)
+{
+    struct oneib_documents documents = {.vn_mad = vn_mad, .vms_wanted = {true, first, last}};
+    if (add_vms(message, xml, length, &documents, err) < 0)
+        return -1;
+    oneib_cloud_sort(&message->cloud);
+    return 0;
+}
+
+int oneib_sched_message_add_hosts(struct oneib_sched_message *message, const char *xml,
+                                  size_t length, struct oneib_error *err)
+{
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {.cloud = &message->cloud, .findings = &findings};
+    const int status = oneib_documents_read_hosts(&documents, xml, length, err);
     oneib_documents_clear(&documents);
     oneib_findings_clear(&findings);
     oneib_cloud_sort(&message->cloud);
@@ -292,45 +356,59 @@ static int read_cloud(const struct piece *vms, const struct piece *hosts, const 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int read_all(struct piece whole, const char *vn_mad, struct oneib_sched_message *message,
+static int read_all(struct piece whole, struct oneib_sched_message *message,
                     struct oneib_error *err)
 {
-    struct piece vms = {0}, hosts = {0}, head = whole;
+    struct piece head = whole;
     const char *requirements = find_last(&whole, REQUIREMENTS);
     if (!requirements || !skip(&head, ROOT))
         return refuse(err, "is none");
-    head.end = requirements;
     whole.at = requirements + strlen(REQUIREMENTS);
     message->head = (size_t)(requirements - message->xml);
-    if (split(&head, &vms, &hosts, err) < 0 || read_requirements(&whole, message, err) < 0)
+    if (read_requirements(&whole, message, err) < 0)
         return -1;
     while (whole.at < whole.end && memchr(" \t\r\n", *whole.at, 4))
         whole.at++;
-    if (whole.at != whole.end)
-        return refuse(err, "goes on behind its end");
-    return read_vms(&vms, message, err) < 0 ? -1 : read_cloud(&vms, &hosts, vn_mad, message, err);
+    return whole.at == whole.end ? 0 : refuse(err, "goes on behind its end");
 }
 
-int oneib_sched_message_read(const char *xml, size_t length, const char *vn_mad,
-                             struct oneib_sched_message *message, struct oneib_error *err)
+int oneib_sched_message_read(const char *xml, size_t length, struct oneib_sched_message *message,
+                             struct oneib_error *err)
 {
     *message = (struct oneib_sched_message){.xml = xml};
-    if (read_all((struct piece){xml, xml + length}, vn_mad, message, err) == 0)
+    if (read_all((struct piece){xml, xml + length}, message, err) == 0)
         return 0;
     oneib_sched_message_clear(message);
     return -1;
 }
 
-static int compare_vm(const void *id, const void *vm)
+static int read_pools(struct oneib_sched_message *message, const char *vn_mad,
+                      struct oneib_error *err)
 {
-    const uint32_t left = *(const uint32_t *)id, right = ((const struct oneib_asking_vm *)vm)->id;
-    return (left > right) - (left < right);
+    struct piece vms = {0}, hosts = {0};
+    struct oneib_documents documents = {.vn_mad = vn_mad};
+    const struct piece head = {message->xml + strlen(ROOT), message->xml + message->head};
+    if (find_pools(&head, &vms, &hosts, err) < 0 ||
+        add_vms(message, vms.at, (size_t)(vms.end - vms.at), &documents, err) < 0)
+        return -1;
+    return oneib_sched_message_add_hosts(message, hosts.at, (size_t)(hosts.end - hosts.at), err);
+}
+
+int oneib_sched_message_read_pools(struct oneib_sched_message *message, const char *vn_mad,
+                                   struct oneib_error *err)
+{
+    if (read_pools(message, vn_mad, err) == 0)
+        return 0;
+    message->vm_count = 0;
+    oneib_cloud_clear(&message->cloud);
+    return -1;
 }
 
 const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *message,
                                              uint32_t vm_id)
 {
-    return ONEIB_FIND(&vm_id, message->vms, message->vm_count, compare_vm);
+    const struct oneib_asking_vm wanted = {.id = vm_id};
+    return ONEIB_FIND(&wanted, message->vms, message->vm_count, compare_vms);
 }
 
 static const struct oneib_waiting_vm *window_vm(const struct oneib_window *window, uint32_t vm_id)
@@ -441,6 +519,7 @@ void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces)
 void oneib_sched_message_clear(struct oneib_sched_message *message)
 {
     free(message->requirements);
+    free(message->host_ids);
     free(message->vms);
     oneib_cloud_clear(&message->cloud);
     *message = (struct oneib_sched_message){0};

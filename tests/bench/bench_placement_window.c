@@ -117,8 +117,8 @@ static void narrow(int input, int given)
     struct oneib_sched_pieces changed;
     const struct oneib_cloud running = {0};
     if (oneib_wire_read(input, SIZE_MAX, &wire, &err) < 0 || oneib_wire_decode(&wire, &err) < 0 ||
-        oneib_sched_message_read(wire.xml.data, wire.xml.length, "infiniband", &message, &err) <
-            0 ||
+        oneib_sched_message_read(wire.xml.data, wire.xml.length, &message, &err) < 0 ||
+        oneib_sched_message_read_pools(&message, "infiniband", &err) < 0 ||
         oneib_window_arrange(&message, &running, NOW, &window, &err) < 0 ||
         oneib_window_offer(&window, &err) < 0 ||
         oneib_sched_message_write(&message, &window, &changed, &err) < 0 ||

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cluster/cloud.h"
 #include "lab_internal.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -70,7 +71,7 @@ static int raise_lab(void **state)
     lab = lab_open(&options, &err);
     if (!lab)
         fail_msg("%s", err.text);
-    MUST(lab_standin_start(lab, NULL, &err));
+    MUST(lab_standin_start(lab, (const char *const[]){"--true-time", NULL}, &err));
     MUST(lab_config_write(lab, NULL, &err));
     set_environment();
     for (uint32_t i = 0; i < HOSTS; i++) {
@@ -107,16 +108,14 @@ static void append_object(const char *method, uint32_t id, struct oneib_text *te
     oneib_text_append(text, strstr(document, "<"));
 }
 
-/* The stand-in's VMs were made long ago, and nobody waits for so long in a test. */
+/* Of which a message shows the text that its owner has broken; ONEIB_NO_ID: none. */
+static uint32_t broken = ONEIB_NO_ID;
+
 static void append_vm(uint32_t id, struct oneib_text *text)
 {
-    oneib_autotext struct oneib_text document = {0};
-    append_object("one.vm.info", id, &document);
-    char *made = strstr(document.data, "<STIME>"), *end = strstr(document.data, "</STIME>");
-    assert_non_null(made);
-    assert_non_null(end);
-    oneib_text_append_bytes(text, document.data, (size_t)(made - document.data));
-    oneib_text_printf(text, "<STIME>%lld%s", (long long)time(NULL), end);
+    if (id == broken)
+        oneib_text_append(text, "<A>");
+    append_object("one.vm.info", id, text);
 }
 
 /* In base64, freed by the caller: these VMs may go to all hosts. */
@@ -269,6 +268,47 @@ static void without_infiniband_oned_is_not_asked(void **state)
     assert_int_equal(after, before);
     must_be_given(message);
     assert_string_equal(output.error, "rank was here\n");
+}
+
+/* ---- texts that their owners have broken ------------------------------------------------------ */
+
+#define NO_END "]]></NOTE><A><NOTE><![CDATA["
+
+static void a_vm_that_cannot_be_read_costs_its_neighbours_nothing(void **state)
+{
+    (void)state;
+    uint32_t member;
+    char words[64];
+    MUST(lab_vm_start(lab, "runs", &red, 1, 2, &member, &err));
+    const uint32_t vms[] = {pending(&red), pending(&red), pending(NULL)};
+    broken = vms[0];
+    oneib_autofree char *message = message_for(vms, 3);
+    broken = ONEIB_NO_ID;
+    MUST(lab_vm_write(lab, vms[0], NO_END, &err));
+    place(message, 0);
+    must_have(vms[0], ALL);
+    must_have(vms[1], "<ID>2</ID>");
+    must_have(vms[2], ALL);
+    snprintf(words, sizeof words, "VM %" PRIu32 " cannot be read", vms[0]);
+    assert_non_null(strstr(output.error, words));
+}
+
+/* It asks for VMs of its network, too: members, and who waits in others. */
+static void members_and_networks_that_cannot_be_read_cost_nobody_anything(void **state)
+{
+    (void)state;
+    uint32_t member, spoilt, blue;
+    MUST(lab_network_create(lab, "blue", "258", NULL, &blue, &err));
+    MUST(lab_vm_start(lab, "runs", &red, 1, 2, &member, &err));
+    MUST(lab_vm_start(lab, "spoilt", &red, 1, 1, &spoilt, &err));
+    MUST(lab_vm_write(lab, spoilt, NO_END, &err));
+    MUST(lab_network_update(lab, blue, "NOTE=" NO_END, &err));
+    const uint32_t vms[] = {pending(&red), pending(&blue)};
+    oneib_autofree char *message = message_for(vms, 2);
+    place(message, 0);
+    must_have(vms[0], "<ID>2</ID>");
+    assert_non_null(strstr(output.error, "cannot be read, and keeps nobody near"));
+    assert_null(strstr(output.error, "alone this time"));
 }
 
 /* ---- doubt ----------------------------------------------------------------------------------- */
@@ -441,6 +481,8 @@ int main(void)
         CASE(two_vms_do_not_meet_at_the_last_function),
         CASE(a_network_that_is_to_be_anywhere_is),
         CASE(without_infiniband_oned_is_not_asked),
+        CASE(a_vm_that_cannot_be_read_costs_its_neighbours_nothing),
+        CASE(members_and_networks_that_cannot_be_read_cost_nobody_anything),
         CASE(a_message_that_is_none_is_passed_on_as_it_came),
         CASE(without_oned_the_message_is_passed_on_as_it_came),
         CASE(an_oned_that_hangs_costs_five_seconds),

@@ -47,7 +47,8 @@ static struct oneib_error err;
 static struct oneib_sched_message read_message(const char *xml)
 {
     struct oneib_sched_message message;
-    if (oneib_sched_message_read(xml, strlen(xml), "infiniband", &message, &err) < 0)
+    if (oneib_sched_message_read(xml, strlen(xml), &message, &err) < 0 ||
+        oneib_sched_message_read_pools(&message, "infiniband", &err) < 0)
         fail_msg("%s", err.text);
     return message;
 }
@@ -243,7 +244,7 @@ static void the_networks_that_are_waited_for_are_each_named_once(void **state)
 static void must_be_left(const char *xml, size_t length, const char *why)
 {
     struct oneib_sched_message message;
-    assert_int_equal(oneib_sched_message_read(xml, length, "infiniband", &message, &err), -1);
+    assert_int_equal(oneib_sched_message_read(xml, length, &message, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_PROTOCOL);
     if (!strstr(err.text, why))
         fail_msg("\"%s\" does not say \"%s\"", err.text, why);
@@ -258,7 +259,7 @@ static void a_message_that_is_cut_anywhere_is_left_alone(void **state)
         char *cut = malloc(length + 1);
         assert_non_null(cut);
         memcpy(cut, xml, length);
-        assert_int_equal(oneib_sched_message_read(cut, length, "infiniband", &message, &err), -1);
+        assert_int_equal(oneib_sched_message_read(cut, length, &message, &err), -1);
         free(cut);
     }
 }
@@ -279,10 +280,88 @@ static void one_that_is_not_as_oned_writes_it_is_left_alone(void **state)
          "without an end"},
         {MESSAGE("", "", "") "<REQUIREMENTS></REQUIREMENTS></SCHEDULER_DRIVER_ACTION>x",
          "behind its end"},
-        {MESSAGE(VM("9", "1", "") VM("8", "1", ""), "", ""), "not in order"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         must_be_left(cases[i].xml, strlen(cases[i].xml), cases[i].why);
+}
+
+/* ---- pools that a user has spoilt ------------------------------------------------------------ */
+
+/* The requirements are known all the same. */
+static void must_be_spoilt(const char *xml, const char *why)
+{
+    struct oneib_sched_message message;
+    assert_int_equal(oneib_sched_message_read(xml, strlen(xml), &message, &err), 0);
+    assert_int_equal(oneib_sched_message_read_pools(&message, "infiniband", &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_PROTOCOL);
+    if (!strstr(err.text, why))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, why);
+    assert_int_equal(message.requirement_count, 2);
+    assert_int_equal(message.vm_count, 0);
+    assert_null(message.cloud.attachments);
+    assert_null(message.cloud.hosts);
+    oneib_sched_message_clear(&message);
+}
+
+#define BROKEN VM("7", "900", NIC("0", "3") "<A>]]></A>")
+#define BOTH MAY("7", ALL) MAY("9", ALL)
+
+static void vms_whose_text_is_broken_leave_the_requirements(void **state)
+{
+    (void)state;
+    must_be_spoilt(MESSAGE(BROKEN "</X>", HOSTS, BOTH), "");
+    must_be_spoilt(MESSAGE(VM("7", "900", "<A><![CDATA[</VM_POOL><HOST_POOL>]]></A>"), HOSTS, BOTH),
+                   "twice");
+    must_be_spoilt(
+        MESSAGE(VM("7", "900", "<A/></TEMPLATE></VM><VM><ID>9</ID><TEMPLATE>" NIC("0", "3"))
+                    VM("9", "900", ""),
+                HOSTS, BOTH),
+        "a VM twice");
+}
+
+/* As oned gives them when it is asked. */
+static void documents_that_oned_gave_take_the_place_of_spoilt_pools(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    struct oneib_sched_message message;
+    const char *xml = MESSAGE(BROKEN "</X>", HOSTS, BOTH), *alone = VM("9", "900", NIC("0", "3")),
+               *hosts = "<HOST_POOL>" HOSTS "</HOST_POOL>", *broken = "<VM_POOL>" BROKEN "</X>";
+    put_members(&running, 2, 1);
+    assert_int_equal(oneib_sched_message_read(xml, strlen(xml), &message, &err), 0);
+    assert_int_equal(
+        oneib_sched_message_add_vms(&message, broken, strlen(broken), 7, 7, "infiniband", &err),
+        -1);
+    assert_int_equal(err.code, ONEIB_ERROR_PROTOCOL);
+    assert_int_equal(
+        oneib_sched_message_add_vms(&message, alone, strlen(alone), 7, 8, "infiniband", &err), -1);
+    assert_int_equal(message.vm_count, 0);
+    assert_int_equal(
+        oneib_sched_message_add_vms(&message, alone, strlen(alone), 9, 9, "infiniband", &err), 0);
+    assert_int_equal(oneib_sched_message_add_hosts(&message, hosts, strlen(hosts), &err), 0);
+    struct oneib_window window = arrange(&message, &running, NOW);
+    char *seen = written(&message, &window);
+    assert_non_null(strstr(seen, BEFORE MAY("7", ALL) MAY("9", ID("0") ID("1")) "</REQ"));
+    free(seen);
+    oneib_window_clear(&window);
+    oneib_sched_message_clear(&message);
+    oneib_cloud_clear(&running);
+}
+
+/* It lists them in whichever order its API_LIST_ORDER says. */
+static void vms_that_oned_gave_are_found_in_any_order(void **state)
+{
+    (void)state;
+    struct oneib_sched_message message = {0};
+    const char *xml = "<VM_POOL>" VM("12", "1", "") VM("10", "1", "") VM("9", "1", "") "</VM_POOL>",
+               *more = VM("13", "1", "");
+    assert_int_equal(
+        oneib_sched_message_add_vms(&message, xml, strlen(xml), 9, 12, "infiniband", &err), 0);
+    assert_int_equal(
+        oneib_sched_message_add_vms(&message, more, strlen(more), 13, 13, "infiniband", &err), 0);
+    for (uint32_t id = 9; id <= 13; id++)
+        assert_int_equal(oneib_sched_vm(&message, id) != NULL, id != 11);
+    oneib_sched_message_clear(&message);
 }
 
 /* What a user writes into his VM stands there as he wrote it. */
@@ -291,19 +370,11 @@ static void what_a_user_writes_moves_nobody_elses_vm(void **state)
     (void)state;
     struct oneib_cloud running = {0};
     put_members(&running, 2, 1);
-    const char *seam =
-        MESSAGE(VM("7", "900", "<A><![CDATA[</VM_POOL><HOST_POOL>]]></A>"), HOSTS, MAY("7", ALL));
-    must_be_left(seam, strlen(seam), "twice");
     must_become(MESSAGE(VM("7", "900",
                            NIC("0", "3") "<A><![CDATA[<REQUIREMENTS><VM><ID>9</ID>"
                                          "<HOSTS></HOSTS></VM>]]></A>"),
                         HOSTS, MAY("7", ALL)),
                 &running, NOW, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
-    const char *twice =
-        MESSAGE(VM("7", "900", "<A/></TEMPLATE></VM><VM><ID>9</ID><TEMPLATE>" NIC("0", "3"))
-                    VM("9", "900", ""),
-                HOSTS, MAY("7", ALL) MAY("9", ALL));
-    must_be_left(twice, strlen(twice), "not in order");
     oneib_cloud_clear(&running);
 }
 
@@ -334,6 +405,9 @@ int main(void)
         cmocka_unit_test(the_networks_that_are_waited_for_are_each_named_once),
         cmocka_unit_test(a_message_that_is_cut_anywhere_is_left_alone),
         cmocka_unit_test(one_that_is_not_as_oned_writes_it_is_left_alone),
+        cmocka_unit_test(vms_whose_text_is_broken_leave_the_requirements),
+        cmocka_unit_test(documents_that_oned_gave_take_the_place_of_spoilt_pools),
+        cmocka_unit_test(vms_that_oned_gave_are_found_in_any_order),
         cmocka_unit_test(what_a_user_writes_moves_nobody_elses_vm),
         cmocka_unit_test(without_oneibd_nobody_is_kept_from_any_host),
     };
