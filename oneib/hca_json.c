@@ -180,15 +180,23 @@ static json_t *virtual_port_json(const struct oneib_virtual_port *port)
                      guid_json(port->guid), "pkeys", keys);
 }
 
+/* What an adapter of another kind has no port of its own for is nothing that was not read. */
+static json_t *unread_json(const struct oneib_inventory_vf *item)
+{
+    const bool is_unread =
+        item->hca->driver == ONEIB_HCA_MLX5 && item->port.way == ONEIB_VIRTUAL_PORT_UNSEEN;
+    return oneib_json_text(is_unread ? item->port.why.text : NULL);
+}
+
 static json_t *vf_json(const struct oneib_inventory_vf *item)
 {
     const struct oneib_vf *vf = item->vf;
-    return json_pack("{s:o, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "pci", pci_json(&vf->pci),
-                     "index", (json_int_t)vf->index, "driver",
-                     *vf->driver ? oneib_json_text(vf->driver) : json_null(), "numa_node",
-                     numa_json(vf->numa_node), "use", oneib_inventory_vf_use(item), "record",
-                     record_json(item->record), "domain", domain_json(item->domain), "state",
-                     state_json(item), "virtual_port", virtual_port_json(&item->port));
+    return json_pack(
+        "{s:o, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "pci", pci_json(&vf->pci), "index",
+        (json_int_t)vf->index, "driver", *vf->driver ? oneib_json_text(vf->driver) : json_null(),
+        "numa_node", numa_json(vf->numa_node), "use", oneib_inventory_vf_use(item), "record",
+        record_json(item->record), "domain", domain_json(item->domain), "state", state_json(item),
+        "virtual_port", virtual_port_json(&item->port), "virtual_port_unread", unread_json(item));
 }
 
 static json_t *vfs_json(const struct oneib_inventory *inventory, const struct oneib_hca *hca)

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "hca/attribute.h"
+#include "hca/firmware.h"
 #include "hca/hca_internal.h"
 #include "hca/place.h"
 #include <errno.h>
@@ -149,6 +150,8 @@ static bool read_hca(struct oneib_hca *hca, unsigned what)
     oneib_hca_read_ports(hca, what & ONEIB_HCA_PKEYS);
     if (what & ONEIB_HCA_VFS)
         oneib_hca_read_vfs(hca);
+    if (what & ONEIB_HCA_FIRMWARE && hca->driver == ONEIB_HCA_MLX5)
+        hca->firmware = oneib_firmware_open(hca);
     if (hca->fault.code == ONEIB_ERROR_NONE)
         return hca->port_count > 0;
     return !is_gone(hca);
@@ -160,6 +163,7 @@ static void clear_hca(struct oneib_hca *hca)
         free(hca->ports[i].pkeys);
     free(hca->ports);
     free(hca->vfs);
+    oneib_firmware_close(hca->firmware);
 }
 
 static void refuse_name(struct oneib_hcas *hcas, const char *name)

@@ -56,7 +56,8 @@ struct oneib_hca {
     size_t port_count;
     struct oneib_vf *vfs; /* owned, by index; empty when SR-IOV is off */
     size_t vf_count;
-    uint16_t vfs_supported;   /* sriov_totalvfs; 0: no SR-IOV */
+    uint16_t vfs_supported;          /* sriov_totalvfs; 0: no SR-IOV */
+    struct oneib_firmware *firmware; /* owned: hca/firmware.h; NULL: it was not asked for */
     struct oneib_error fault; /* code NONE, or the first thing about it that could not be read: it
                                  is shown, and no VF of it is handed out */
 };
@@ -71,6 +72,8 @@ struct oneib_hcas {
 /* What to read: each costs system calls. */
 #define ONEIB_HCA_PKEYS 1u /* tables of the ports */
 #define ONEIB_HCA_VFS 2u   /* virtual functions */
+/* Of mlx5: the way to its firmware, which is root's. That there is none is no fault. */
+#define ONEIB_HCA_FIRMWARE 4u
 
 /*
  * All adapters that are physical functions or have no SR-IOV at all (a VF that the host's own

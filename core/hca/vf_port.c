@@ -2,6 +2,7 @@
 #include "hca/vf_port.h"
 #include "base/cleanup.h"
 #include "hca/attribute.h"
+#include "hca/firmware.h"
 #include "hca/hca_internal.h"
 #include "hca/place.h"
 #include <stdlib.h>
@@ -86,12 +87,30 @@ static int read_by_sysfs(const struct oneib_vf *vf, struct oneib_virtual_port *p
     return -1;
 }
 
+/* Firmware tells whoever has the VF. */
+static int read_port(const struct oneib_hca *hca, const struct oneib_vf *vf,
+                     struct oneib_virtual_port *port, struct oneib_error *err)
+{
+    if (oneib_firmware_read_port(hca, vf, port, err) < 0)
+        return -1;
+    if (port->way != ONEIB_VIRTUAL_PORT_UNSEEN)
+        return 0;
+    const struct oneib_error why = port->why;
+    if (read_by_sysfs(vf, port, err) < 0)
+        return -1;
+    if (port->way != ONEIB_VIRTUAL_PORT_UNSEEN)
+        return 0;
+    const struct oneib_error also = port->why;
+    oneib_fail(&port->why, ONEIB_ERROR_NOT_FOUND, "%s, and %s", why.text, also.text);
+    return 0;
+}
+
 int oneib_vf_port_read(const struct oneib_hca *hca, const struct oneib_vf *vf,
                        struct oneib_virtual_port *port, struct oneib_error *err)
 {
     if (hca->driver != ONEIB_HCA_MLX5)
         return unseen(port, "it has no port of its own");
-    if (read_by_sysfs(vf, port, err) < 0)
+    if (read_port(hca, vf, port, err) < 0)
         return oneib_wrap(err, "reading the port of virtual function %u of %s", vf->index,
                           hca->name);
     return 0;

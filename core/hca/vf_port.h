@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reading a VF's virtual port (host/virtual_port.h) where the kernel lets this host do it:
+ *   fwctl: the adapter's firmware, whoever has the VF (hca/firmware.h), else
  *   sysfs: while the host's own driver has the VF, it shows the VF as a device with one port, as
  *          before a domain takes it, or kept for the host.
- * What only passes the VF through (vfio-pci) shows nothing.
+ * What only passes the VF through (vfio-pci) shows nothing there.
  */
 #ifndef ONEIB_HCA_VF_PORT_H
 #define ONEIB_HCA_VF_PORT_H

@@ -44,7 +44,7 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
     return with_states ? use_by_state(item) : ONEIB_VF_FREE;
 }
 
-/* Who is not root sees less than the service, which has opened the adapter's device. */
+/* Who is not root sees less than the service, which may open the adapter's fwctl device. */
 static void read_port(struct oneib_inventory_vf *item)
 {
     struct oneib_error unread;
@@ -174,8 +174,9 @@ int oneib_inventory_read(const struct oneib_config *config, bool with_states,
                          struct oneib_inventory *inventory, struct oneib_error *err)
 {
     *inventory = (struct oneib_inventory){0};
-    if (oneib_hcas_read(ONEIB_HCA_PKEYS | ONEIB_HCA_VFS, &inventory->hcas, err) == 0 &&
-        read_table(inventory, err) == 0 && read_service(inventory, err) == 0 &&
+    const unsigned what = ONEIB_HCA_PKEYS | ONEIB_HCA_VFS | (with_states ? ONEIB_HCA_FIRMWARE : 0);
+    if (oneib_hcas_read(what, &inventory->hcas, err) == 0 && read_table(inventory, err) == 0 &&
+        read_service(inventory, err) == 0 &&
         look_at_vfs(config, with_states, inventory, err) == 0 &&
         oneib_inventory_judge(inventory, with_states, err) == 0)
         return 0;

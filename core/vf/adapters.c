@@ -6,6 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "hca/attribute.h"
+#include "hca/firmware.h"
 #include "hca/place.h"
 #include "vf/vf_internal.h"
 #include <stdlib.h>
@@ -47,19 +48,42 @@ static int mix_adapter(uint64_t *mark, const char *name, struct oneib_error *err
     return 0;
 }
 
-static int take_mark(uint64_t *mark, struct oneib_error *err)
+/* The way to its firmware may come later than an adapter, or anew. */
+static int mix_firmware(uint64_t *mark, const char *name, struct oneib_error *err)
+{
+    char path[PATH_SIZE];
+    struct stat status = {0};
+    if (oneib_node_path(path, sizeof path, err, ONEIB_FWCTL_CLASS "/%s", name) < 0)
+        return -1;
+    if (stat(path, &status) < 0)
+        status.st_ino = 0;
+    mix(mark, name, strlen(name) + 1);
+    mix(mark, &status.st_ino, sizeof status.st_ino);
+    return 0;
+}
+
+static int mix_class(uint64_t *mark, const char *class,
+                     int (*mix_device)(uint64_t *mark, const char *name, struct oneib_error *err),
+                     struct oneib_error *err)
 {
     char path[PATH_SIZE];
     oneib_autofree char **names = NULL;
     size_t count;
-    *mark = MARK_START;
-    if (oneib_node_path(path, sizeof path, err, CLASS) < 0 ||
+    if (oneib_node_path(path, sizeof path, err, "%s", class) < 0 ||
         oneib_attribute_list(path, &names, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (mix_adapter(mark, names[i], err) < 0)
+        if (mix_device(mark, names[i], err) < 0)
             return -1;
     return 0;
+}
+
+static int take_mark(uint64_t *mark, struct oneib_error *err)
+{
+    *mark = MARK_START;
+    return mix_class(mark, CLASS, mix_adapter, err) < 0
+               ? -1
+               : mix_class(mark, ONEIB_FWCTL_CLASS, mix_firmware, err);
 }
 
 /* What could not be read may be readable now. */
@@ -80,7 +104,7 @@ int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err)
         return -1;
     if (vfs->hcas_known && mark == vfs->hcas_mark && !has_fault(&vfs->hcas))
         return 0;
-    if (oneib_hcas_read(ONEIB_HCA_VFS, &hcas, err) < 0)
+    if (oneib_hcas_read(ONEIB_HCA_VFS | ONEIB_HCA_FIRMWARE, &hcas, err) < 0)
         return -1;
     oneib_hcas_clear(&vfs->hcas);
     vfs->hcas = hcas;

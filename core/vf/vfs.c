@@ -43,6 +43,13 @@ static struct oneib_vfs *make(const struct oneib_vfs_options *options, struct on
     return NULL;
 }
 
+/* While whoever opens it has more rights than later. What fails is told at the first look. */
+static void open_firmware(struct oneib_vfs *vfs)
+{
+    struct oneib_error untold;
+    oneib_vfs_follow_adapters(vfs, &untold);
+}
+
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **opened,
                    struct oneib_error *err)
 {
@@ -55,6 +62,7 @@ int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **o
         return -1;
     }
     *opened = vfs;
+    open_firmware(vfs);
     return oneib_vfs_read_table(vfs, err);
 }
 

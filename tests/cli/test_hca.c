@@ -301,6 +301,7 @@ static void what_a_virtual_port_holds_is_shown_or_said_not_to_be_read(void **sta
     assert_string_equal(text_of(port, "guid"), "0x0200000000002a01");
     assert_string_equal(text_of(json_array_get(get(port, "pkeys"), 0), "pkey"), "0x0005");
     assert_false(has_finding(document, "virtual-ports-unread"));
+    assert_true(json_is_null(get(vf(document, 0), "virtual_port_unread")));
     json_decref(document);
 
     tree_bind_vf(&mlx5, 0, "vfio-pci");
@@ -312,6 +313,9 @@ static void what_a_virtual_port_holds_is_shown_or_said_not_to_be_read(void **sta
     assert_contains(outcome->err, "what 1 open virtual function of mlx5 holds cannot be read");
     document = hca_json(0);
     assert_true(json_is_null(get(vf(document, 0), "virtual_port")));
+    assert_contains(text_of(vf(document, 0), "virtual_port_unread"),
+                    "no fwctl device of mlx5_0 (Linux 6.15, module mlx5_fwctl), and no driver of "
+                    "the host's shows it as a device");
     assert_true(has_finding(document, "virtual-ports-unread"));
     json_decref(document);
 }

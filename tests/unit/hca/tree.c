@@ -218,6 +218,7 @@ int tree_reset(void **state)
     tree_remove("/proc");
     tree_remove("/run");
     tree_remove("/etc");
+    tree_remove("/dev");
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         tree_make_directory("%s", directories[i]);
     return 0;

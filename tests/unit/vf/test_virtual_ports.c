@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* VFs of mlx5 whose own ports this host can read. The test is the subnet manager: it writes what a
- * port holds, where a driver of the host's would show it. */
+ * port holds, where a driver of the host's would show it, or firmware through fwctl, which a
+ * stand-in plays. */
+#include "../hca/fwctl_standin.h"
 #include "base/clock.h"
 #include "hca/vf_port.h"
 #include "scene.h"
 
 #define PORT "/sys/class/infiniband/mlx5_1/ports/1/%s"
-#define GIVEN "fe80:0000:0000:0000:0200:0700:0000:2a01" /* VM 42 NIC 1 at site 7 */
+#define GIVEN 0x0200070000002a01 /* VM 42 NIC 1 at site 7 */
 #define DEFAULT 0x7fff
 
 static const struct tree_hca mlx5 = {
@@ -14,18 +16,49 @@ static const struct tree_hca mlx5 = {
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-static void set_entry(unsigned index, uint16_t raw)
+static bool by_firmware;
+static uint64_t guid_now;
+static uint16_t entries[2];
+
+static void write_gid(uint64_t guid)
+{
+    char text[64];
+    snprintf(text, sizeof text, "fe80:0000:0000:0000:%04x:%04x:%04x:%04x", (unsigned)(guid >> 48),
+             (unsigned)(guid >> 32 & 0xffff), (unsigned)(guid >> 16 & 0xffff),
+             (unsigned)(guid & 0xffff));
+    tree_write(text, PORT, "gids/0");
+}
+
+static void write_entry(unsigned index)
 {
     char text[16];
-    snprintf(text, sizeof text, "0x%04x", raw);
+    snprintf(text, sizeof text, "0x%04x", entries[index]);
     tree_write(text, PORT "/%u", "pkeys", index);
 }
 
-static void set_port(const char *gid, uint16_t first, uint16_t second)
+static void write_port(void)
 {
-    tree_write(gid, PORT, "gids/0");
-    set_entry(0, first);
-    set_entry(1, second);
+    if (by_firmware) {
+        fwctl_set_port(0, 0, guid_now, entries[0], entries[1]);
+        return;
+    }
+    write_gid(guid_now);
+    write_entry(0);
+    write_entry(1);
+}
+
+static void set_entry(unsigned index, uint16_t raw)
+{
+    entries[index] = raw;
+    write_port();
+}
+
+static void set_port(uint64_t guid, uint16_t first, uint16_t second)
+{
+    guid_now = guid;
+    entries[0] = first;
+    entries[1] = second;
+    write_port();
 }
 
 static bool is_link_up(void)
@@ -37,11 +70,23 @@ static bool is_link_up(void)
 
 static int open_ports(void **state)
 {
+    by_firmware = false;
     open_scene(state);
     tree_add_hca(&mlx5);
     tree_bind_vf(&mlx5, 0, "mlx5_core");
     tree_add_vf_device(&mlx5, 0, "mlx5_1");
-    set_port("fe80:0000:0000:0000:0000:0000:0000:0000", 0, 0);
+    set_port(0, 0, 0);
+    return 0;
+}
+
+/* No driver of the host's has the VF, from the beginning. */
+static int open_ports_of_firmware(void **state)
+{
+    by_firmware = true;
+    open_scene(state);
+    tree_add_hca(&mlx5);
+    fwctl_add(&mlx5, 0);
+    set_port(0, 0, 0);
     return 0;
 }
 
@@ -125,7 +170,7 @@ static void the_port_must_answer_to_the_guid_that_was_set(void **state)
 {
     (void)state;
     const struct wanted wanted = wanted_port();
-    set_port("fe80:0000:0000:0000:0200:0700:0000:2a02", FULL | KEY, DEFAULT);
+    set_port(GIVEN + 1, FULL | KEY, DEFAULT);
     const oneib_vfs_ticket ticket = begin(&wanted);
     wait_a_moment();
     assert_true(is_busy(ticket));
@@ -264,6 +309,100 @@ static void a_port_that_should_be_readable_and_is_not_is_closed(void **state)
     assert_false(is_link_up());
 }
 
+/* ---- firmware -------------------------------------------------------------------------------- */
+
+static void firmware_tells_of_a_vf_that_a_domain_has(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    give_right(&record);
+    assert_int_equal(oneib_vfs_unseen(vfs), 0);
+    look();
+    assert_int_equal(oneib_vfs_unseen(vfs), 0);
+    set_port(GIVEN, FULL | KEY, FULL | OTHER_KEY);
+    assert_int_equal(glance().closed, 1);
+    assert_false(is_link_up());
+}
+
+/* As it was before: whether firmware answers at all was never tried. */
+static void where_firmware_does_not_tell_a_vf_is_opened_by_its_grant(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {"errno 95", "errno 1", "status 0x02 0", "no-keys"};
+    const struct wanted wanted = wanted_port();
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct oneib_vf_record record;
+        fwctl_set_fault(0, faults[i]);
+        give(&wanted, &record);
+        assert_true(is_link_up());
+        look();
+        assert_true(is_link_up());
+        assert_int_equal(oneib_vfs_unseen(vfs), 1);
+        assert_int_equal(release(42, 1), 1);
+        settle();
+    }
+}
+
+static void firmware_that_told_and_does_not_tell_any_more_closes_the_vf(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    give_right(&record);
+    fwctl_set_fault(0, "status 0x04 0x77");
+    look_fails(ONEIB_ERROR_REFUSED, "status 0x04, syndrome 0x00000077");
+    assert_false(is_link_up());
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    fwctl_set_fault(0, "");
+    look();
+    assert_true(is_link_up());
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+}
+
+static void by_an_answer_that_is_cut_nothing_is_opened(void **state)
+{
+    (void)state;
+    struct wanted wanted = wanted_port();
+    set_port(GIVEN, FULL | KEY, DEFAULT);
+    fwctl_set_fault(0, "short 4");
+    assert_give_fails(&wanted, ONEIB_ERROR_PROTOCOL, "bytes instead of");
+    assert_false(is_link_up());
+    assert_int_equal(count_records(), 0);
+}
+
+/* The module that makes the device may be loaded later than the service is started, or anew. */
+static void a_device_that_comes_later_is_used(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    fwctl_remove(0);
+    const struct wanted wanted = wanted_port();
+    give(&wanted, &record);
+    assert_int_equal(oneib_vfs_unseen(vfs), 1);
+    fwctl_add(&mlx5, 0);
+    set_port(GIVEN, FULL | KEY, DEFAULT);
+    look();
+    assert_int_equal(oneib_vfs_unseen(vfs), 0);
+    assert_true(is_link_up());
+    fwctl_set_fault(0, "errno 19");
+    look();
+    assert_true(is_link_up());
+    assert_int_equal(oneib_vfs_unseen(vfs), 1);
+}
+
+/* Later the service has fewer rights. */
+static void its_device_is_opened_with_the_engine(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_port();
+    set_port(GIVEN, FULL | KEY, DEFAULT);
+    stop_engine();
+    start_engine_alone();
+    tree_set_mode(0, "/dev/fwctl/fwctl0");
+    give(&wanted, &record);
+    assert_int_equal(oneib_vfs_unseen(vfs), 0);
+}
+
 /* ---- watching -------------------------------------------------------------------------------- */
 
 static void the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it(void **state)
@@ -370,9 +509,12 @@ static void by_a_list_that_is_old_no_link_is_up_without_its_key(void **state)
     finish_open(ticket);
 }
 
+/* The same, whoever tells. */
 int main(void)
 {
-#define IN_PORTS(test) cmocka_unit_test_setup_teardown(test, open_ports, close_scene)
+#define BY_SYSFS(test) cmocka_unit_test_setup_teardown(test, open_ports, close_scene)
+#define BY_FIRMWARE(test) cmocka_unit_test_setup_teardown(test, open_ports_of_firmware, close_scene)
+#define IN_PORTS(test) BY_SYSFS(test), BY_FIRMWARE(test)
     const struct CMUnitTest tests[] = {
         IN_PORTS(the_link_comes_up_and_the_key_at_index_0_is_waited_for),
         IN_PORTS(the_port_must_answer_to_the_guid_that_was_set),
@@ -382,15 +524,21 @@ int main(void)
         IN_PORTS(with_the_key_first_the_link_stays_down_until_it_is_there),
         IN_PORTS(a_deferred_guid_is_not_waited_for_but_harm_is_seen),
         IN_PORTS(a_second_call_sees_that_the_key_has_gone),
-        IN_PORTS(what_the_host_cannot_read_is_opened_by_its_grant_and_stays_so),
-        IN_PORTS(what_a_domain_takes_from_the_hosts_driver_stays_open),
-        IN_PORTS(a_port_that_should_be_readable_and_is_not_is_closed),
         IN_PORTS(the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it),
         IN_PORTS(with_the_link_first_it_is_tried_again_and_watched),
         IN_PORTS(one_that_is_tried_in_vain_is_closed_in_the_end),
         IN_PORTS(a_link_that_is_up_without_its_key_is_not_taken_for_open),
         IN_PORTS(what_is_not_granted_any_more_is_closed_while_its_key_is_waited_for),
         IN_PORTS(by_a_list_that_is_old_no_link_is_up_without_its_key),
+        BY_SYSFS(what_the_host_cannot_read_is_opened_by_its_grant_and_stays_so),
+        BY_SYSFS(what_a_domain_takes_from_the_hosts_driver_stays_open),
+        BY_SYSFS(a_port_that_should_be_readable_and_is_not_is_closed),
+        BY_FIRMWARE(firmware_tells_of_a_vf_that_a_domain_has),
+        BY_FIRMWARE(where_firmware_does_not_tell_a_vf_is_opened_by_its_grant),
+        BY_FIRMWARE(firmware_that_told_and_does_not_tell_any_more_closes_the_vf),
+        BY_FIRMWARE(by_an_answer_that_is_cut_nothing_is_opened),
+        BY_FIRMWARE(a_device_that_comes_later_is_used),
+        BY_FIRMWARE(its_device_is_opened_with_the_engine),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
