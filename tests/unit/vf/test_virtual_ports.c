@@ -393,12 +393,17 @@ static void a_device_that_comes_later_is_used(void **state)
 static void its_device_is_opened_with_the_engine(void **state)
 {
     (void)state;
+    struct oneib_error err = {0};
     struct oneib_vf_record record;
     const struct wanted wanted = wanted_port();
+    const struct oneib_vfs_options options = {.pkey_wait_ms = PKEY_WAIT_MS,
+                                              .guid_wait_ms = GUID_WAIT_MS};
     set_port(GIVEN, FULL | KEY, DEFAULT);
     stop_engine();
-    start_engine_alone();
+    assert_int_equal(oneib_vfs_open(&options, &vfs, &err), 0);
     tree_set_mode(0, "/dev/fwctl/fwctl0");
+    oneib_vfs_set_domains(vfs, &domains);
+    tell_grants(true);
     give(&wanted, &record);
     assert_int_equal(oneib_vfs_unseen(vfs), 0);
 }
