@@ -24,4 +24,22 @@ test_a_stages_times_are_in_the_table() {
     has table '^ +[0-9]+ +[0-9]+  a loop$'
 }
 
+test_what_runs_beside_is_waited_for_and_its_status_and_times_are_known() {
+    mkdir -p tests build/logs
+    cp "$project/tests/run" "$project/tests/"*.awk tests/
+    # shellcheck disable=SC2016 # for tests/run
+    sh tests/run --part eval 'begin_beside one sh -c "sleep 2; exit 3"
+        begin_beside two sh -c "sleep 1; echo >ended; exit 4"
+        stage "a stage" test ! -e ended
+        end_beside one; echo "one: $status, $(took)"; echo "left: $(printf "%s" "$beside" | wc -w)"
+        end_beside two; echo "two: $status"; echo "left: $(printf "%s" "$beside" | wc -w)"' >said
+    has said '^one, beside what follows$'
+    has said '^    ok, '
+    has said '^one: 3, [2-9] s$'
+    equal 'left after one, and after both' "$(sed -n 's/^left: //p' said | paste -s -d ,)" 1,0
+    has said '^two: 4$'
+    sh tests/run --part tell_times >table
+    has table '^ +[2-9] +0  one$'
+}
+
 run_tests
