@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Starts a VM. Loads no libvirt: a VM that gets cores of its own is left to deploy_tuned. */
+/* Starts a VM. Loads no libvirt: a VM that gets cores of its own is left to the program for all other
+ * actions, which takes the same command line. */
 #include "base/memory_file.h"
 #include "deployment.h"
 #include "hca/place.h"
 #include <errno.h>
 #include <unistd.h>
 
-#define PROGRAM "vmm/deploy_tuned"
-#define BUILT "vmm/vmm-deploy_tuned"
+#define PROGRAM "vmm/driver"
+#define BUILT "vmm/vmm-driver"
 
 /* With standard input as it came. */
 static int rewind_input(const struct action *action, struct oneib_error *err)
@@ -19,7 +20,7 @@ static int rewind_input(const struct action *action, struct oneib_error *err)
 }
 
 /* Returns only on failure. */
-static int become_tuned(const struct action *action, struct oneib_error *err)
+static int become_driver(const struct action *action, struct oneib_error *err)
 {
     char program[PATH_MAX];
     oneib_node_program(PROGRAM, BUILT, program);
@@ -35,11 +36,12 @@ static int deploy(struct action *action, int *status, struct oneib_error *err)
     if (deployment_read_vm(action, err) < 0)
         return -1;
     if (action->vm.wants_hpc && action->vm.nic_count > 0)
-        return become_tuned(action, err);
+        return become_driver(action, err);
     return oneib_vmm_deploy(&action->vmm, status, err);
 }
 
 int main(int argc, char **argv)
 {
-    return deployment_main(argc, argv, deploy);
+    static const struct action_form form = {"deploy", DEPLOYMENT_ARGUMENTS, deploy, false};
+    return action_main(argc, argv, &form, 1);
 }

@@ -29,15 +29,3 @@ int deployment_read_vm(struct action *action, struct oneib_error *err)
                           action->vm_id);
     return action_read_vm(action, xml, length, err);
 }
-
-int deployment_main(int argc, char **argv, action_function act)
-{
-    static const struct action_form form = {
-        .name = "deploy",
-        .arguments = "DEPLOYMENT_FILE HOST VMID HOST",
-        .count = 4,
-        .vm_id = 2,
-        .domain = NO_ARGUMENT,
-    };
-    return action_main(argc, argv, &form, act);
-}

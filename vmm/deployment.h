@@ -6,10 +6,9 @@
 
 #include "vmm_action.h"
 
+#define DEPLOYMENT_ARGUMENTS "DEPLOYMENT_FILE HOST VMID HOST"
+
 /* The VM's document, as action_read_vm(). */
 int deployment_read_vm(struct action *action, struct oneib_error *err);
-
-/* The whole program: what main() returns. */
-int deployment_main(int argc, char **argv, action_function act);
 
 #endif

@@ -72,42 +72,67 @@ static void say_warnings(const struct oneib_text *warnings)
 
 static int usage(const struct action_form *form)
 {
-    fprintf(stderr, "usage: %s%s %s\n", form->name, form->is_ours ? "" : " --upstream PATH",
-            form->arguments);
+    fprintf(stderr, "usage: %s%s %s\n", form ? form->name : "ACTION",
+            form && form->is_ours ? "" : " --upstream PATH",
+            form ? form->arguments : "ARGUMENT...");
     return EXIT_USAGE;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+static const struct action_form *find_form(const struct action_form *forms, size_t count,
+                                           const char *name)
+{
+    for (size_t i = 0; name && i < count; i++)
+        if (strcmp(forms[i].name, name) == 0)
+            return &forms[i];
+    return NULL;
+}
+
+/* How many words there are before that one; all of them where it is not among them, as "". */
+static int place_of(const char *words, const char *word)
+{
+    int place = 0;
+    for (size_t length; *words; words += length + (words[length] == ' '), place++) {
+        length = strcspn(words, " ");
+        if (length == strlen(word) && strncmp(words, word, length) == 0)
+            break;
+    }
+    return place;
+}
+
 static bool read_arguments(int argc, char **argv, const struct action_form *form,
                            struct action *action)
 {
+    const int count = place_of(form->arguments, "");
     if (form->is_ours) {
-        action->arguments = argv + 1;
-        return argc - 1 == form->count;
+        action->arguments = argv + 2;
+        return argc - 2 == count;
     }
-    if (argc < 3 || strcmp(argv[1], "--upstream") != 0)
+    if (argc < 4 || strcmp(argv[2], "--upstream") != 0)
         return false;
-    action->vmm.upstream.path = argv[2];
-    action->arguments = argv + 3;
-    return argc - 3 >= form->count;
+    action->vmm.upstream.path = argv[3];
+    action->arguments = argv + 4;
+    return argc - 4 >= count;
 }
 
 static int read_ids(struct action *action, const struct action_form *form, struct oneib_error *err)
 {
     uint64_t vm_id;
-    if (!oneib_parse_decimal(action->arguments[form->vm_id], ONEIB_ID_MAX, &vm_id))
+    const int id_place = place_of(form->arguments, "VMID");
+    const int domain_place = place_of(form->arguments, "DEPLOY_ID");
+    if (!oneib_parse_decimal(action->arguments[id_place], ONEIB_ID_MAX, &vm_id))
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "the VM's id, argument %d of this action, is no number", form->vm_id + 1);
+                          "the VM's id, argument %d of this action, is no number", id_place + 1);
     action->vm_id = (uint32_t)vm_id;
-    if (form->domain == NO_ARGUMENT)
+    if (domain_place == place_of(form->arguments, ""))
         return 0;
-    action->vmm.domain = action->arguments[form->domain];
+    action->vmm.domain = action->arguments[domain_place];
     if (*action->vmm.domain == '\0')
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "VM %" PRIu32 ": OpenNebula does not say which domain it is: argument %d "
                           "of this action, DEPLOY_ID, is empty",
-                          action->vm_id, form->domain + 1);
+                          action->vm_id, domain_place + 1);
     return 0;
 }
 
@@ -155,8 +180,8 @@ int action_read_input_leniently(struct action *action, struct oneib_error *err)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static int perform(struct action *action, const struct action_form *form, action_function act,
-                   int *status, struct oneib_error *err)
+static int perform(struct action *action, const struct action_form *form, int *status,
+                   struct oneib_error *err)
 {
     if (read_ids(action, form, err) < 0 ||
         oneib_stream_read(STDIN_FILENO, "what OpenNebula gives on standard input",
@@ -171,20 +196,21 @@ static int perform(struct action *action, const struct action_form *form, action
     action->vmm.upstream.input_length = action->input_length;
     action->vmm.upstream.interrupted = &interrupted;
     outlive_the_caller();
-    const int outcome = act(action, status, err);
+    const int outcome = form->act(action, status, err);
     oneib_config_clear(&action->config);
     return outcome;
 }
 
-int action_main(int argc, char **argv, const struct action_form *form, action_function act)
+int action_main(int argc, char **argv, const struct action_form *forms, size_t count)
 {
+    const struct action_form *form = find_form(forms, count, argv[1]);
     struct action action = {.argv = argv, .vm = {.id = ONEIB_NO_ID}};
     struct oneib_error err = {0};
     int status = EXIT_SUCCESS;
-    if (!read_arguments(argc, argv, form, &action))
+    if (!form || !read_arguments(argc, argv, form, &action))
         return usage(form);
     outlive_broken_pipes();
-    if (perform(&action, form, act, &status, &err) < 0) {
+    if (perform(&action, form, &status, &err) < 0) {
         say_warnings(&action.warnings);
         say(oneib_report_failure, &err);
         status = EXIT_FAILURE;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What all of the virtualization driver's programs do around their action: read arguments, standard
+ * What the virtualization driver's programs do around their actions: read arguments, standard
  * input and configuration, and tell OpenNebula what went wrong.
  *
- * Command line: --upstream PATH, which is OpenNebula's own action, and OpenNebula's arguments.
- * Those that oneib goes by are checked; the upstream action gets all of them as they are, and more,
- * if a later OpenNebula gives more.
+ * Command line: ACTION --upstream PATH, which is OpenNebula's own action, and OpenNebula's
+ * arguments. Those that oneib goes by are checked; the upstream action gets all of them as they
+ * are, and more, if a later OpenNebula gives more.
  */
 #ifndef ONEIB_VMM_VMM_ACTION_H
 #define ONEIB_VMM_VMM_ACTION_H
@@ -18,18 +18,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define NO_ARGUMENT (-1)
-
-/* What the arguments of an action are. */
-struct action_form {
-    const char *name;
-    const char *arguments; /* "DEPLOY_ID HOST VMID HOST" */
-    bool is_ours;          /* no action of OpenNebula's: there is no upstream action */
-    int count;             /* arguments: OpenNebula gives so many, and perhaps more */
-    int vm_id;             /* which one is VMID */
-    int domain;            /* which one is DEPLOY_ID; NO_ARGUMENT: none */
-};
 
 struct action {
     char **argv;      /* borrowed: the program's own */
@@ -46,8 +34,17 @@ struct action {
 /* *status: what the program ends with. Returns 0 or -1. */
 typedef int (*action_function)(struct action *action, int *status, struct oneib_error *err);
 
+/* An action of a program. */
+struct action_form {
+    const char *name;
+    const char
+        *arguments; /* OpenNebula gives these, and perhaps more: "DEPLOY_ID HOST VMID HOST" */
+    action_function act;
+    bool is_ours; /* no action of OpenNebula's: there is no upstream action, nor more arguments */
+};
+
 /* The whole program: what main() returns. */
-int action_main(int argc, char **argv, const struct action_form *form, action_function act);
+int action_main(int argc, char **argv, const struct action_form *forms, size_t count);
 
 /* Into action->vm, which then is the VM that the action is for. INPUT: one of its NICs is
  * malformed, all else is known. */

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PROGRAM "vmm/reattach"
-#define BUILT "vmm/vmm-reattach"
+#define PROGRAM "vmm/driver"
+#define BUILT "vmm/vmm-driver"
 #define OUTPUT_MAX 4096
 
 /* The first VF pins all of the guest's memory, which takes long for a big guest. */
@@ -40,7 +40,7 @@ int oneib_reattach_by(const char *program, uint32_t vm_id, const char *document,
     char id[ID_TEXT_SIZE];
     int status = 0;
     snprintf(id, sizeof id, "%" PRIu32, vm_id);
-    const char *const argv[] = {program, id, NULL};
+    const char *const argv[] = {program, "reattach", id, NULL};
     const struct oneib_command command = {
         .argv = argv,
         .input = document,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calling `vmm/reattach`, which gives a running domain the VFs that it lacks. It is a program of
- * its own because it needs libvirt, which costs whoever links it 10 ms. */
+/* Calling `vmm/driver reattach`, which gives a running domain the VFs that it lacks. It is a program
+ * of its own because it needs libvirt, which costs whoever links it 10 ms. */
 #ifndef ONEIB_NODE_START_REATTACH_H
 #define ONEIB_NODE_START_REATTACH_H
 

@@ -175,8 +175,8 @@ int main(void)
     pthread_create(&fabric, NULL, accept_guids, NULL);
     bench_oneibd_start();
     bench_node_start();
-    const char *const pre[] = {ONEIB_PRE_PROGRAM, NULL};
-    const char *const clean[] = {ONEIB_CLEAN_PROGRAM, "localhost", NULL};
+    const char *const pre[] = {ONEIB_VNM_PROGRAM, "pre", NULL};
+    const char *const clean[] = {ONEIB_VNM_PROGRAM, "clean", "localhost", NULL};
     struct bench_cost giving[ROUNDS], cleaning[ROUNDS];
     const double before = bench_node_cpu_ms();
     for (size_t i = 0; i < ROUNDS; i++) {

@@ -186,23 +186,23 @@ static bool compare(const char *what, const char *const *ours, const char *const
 
 static bool compare_deploy(const char *upstream, const char *deployment, const char *input)
 {
-    const char *const ours[] = {
-        ONEIB_DEPLOY_PROGRAM, "--upstream", upstream, deployment, "host", "2", "host", NULL};
+    const char *const ours[] = {ONEIB_DEPLOY_PROGRAM,
+                                "deploy",
+                                "--upstream",
+                                upstream,
+                                deployment,
+                                "host",
+                                "2",
+                                "host",
+                                NULL};
     const char *const theirs[] = {upstream, deployment, "host", "2", "host", NULL};
     return compare("deploy, one NIC", ours, theirs, input);
 }
 
 static bool compare_save(const char *upstream, const char *input)
 {
-    const char *const ours[] = {ONEIB_SAVE_PROGRAM,
-                                "--upstream",
-                                upstream,
-                                "one-2",
-                                "/checkpoint",
-                                "host",
-                                "2",
-                                "host",
-                                NULL};
+    const char *const ours[] = {ONEIB_VMM_PROGRAM, "save", "--upstream", upstream, "one-2",
+                                "/checkpoint",     "host", "2",          "host",   NULL};
     const char *const theirs[] = {upstream, "one-2", "/checkpoint", "host", "2", "host", NULL};
     return compare("save, nothing to unplug", ours, theirs, input);
 }

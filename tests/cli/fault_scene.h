@@ -126,9 +126,9 @@ static inline int run(const char *const *argv, const char *xml)
     return end_of(&process);
 }
 
-#define PRE WORDS(VNM_PRE)
-#define POST WORDS(VNM_POST, UUID, "here")
-#define CLEAN WORDS(VNM_CLEAN, "here")
+#define PRE WORDS(VNM_DRIVER, "pre")
+#define POST WORDS(VNM_DRIVER, "post", UUID, "here")
+#define CLEAN WORDS(VNM_DRIVER, "clean", "here")
 #define ASK(...) run(WORDS(ONEIB_ASK_BINARY, __VA_ARGS__), "")
 
 static inline void must(const char *const *argv, const char *xml)

@@ -474,7 +474,8 @@ static void kvm_ib_deploys_through_the_installed_program(void **state)
     add_kvm();
     must("cd \"${DIRECTORY:?}\"/d && for action in " OURS "; do "
          "script=var/lib/one/remotes/vmm/kvm-ib/$action && "
-         "grep -qx \"program=" PROGRAMS "/vmm/$action\" \"$script\" && "
+         "case $action in deploy) program=deploy ;; *) program=driver ;; esac && "
+         "grep -qx \"program=" PROGRAMS "/vmm/$program\" \"$script\" && "
          "sed -i \"s|^program=|&$PWD|\" \"$script\" || echo \"$action calls another\"; "
          "LC_ALL=C \"./$script\" </dev/null 2>&1 | grep -q \"usage: $action --upstream PATH\" || "
          "echo \"$action is no program\"; done; "
@@ -492,7 +493,8 @@ static void a_host_without_the_programs_is_told_apart(void **state)
          "script=var/lib/one/remotes/vmm/kvm-ib/$action && sed -i 's|^program=|&/nowhere|' "
          "\"$script\" && "
          "said=$(\"./$script\" </dev/null 2>&1) && echo \"$action does not fail\"; "
-         "[ \"$said\" = \"/nowhere" PROGRAMS "/vmm/$action is not there: run 'install.sh "
+         "case $action in deploy) program=deploy ;; *) program=driver ;; esac; "
+         "[ \"$said\" = \"/nowhere" PROGRAMS "/vmm/$program is not there: run 'install.sh "
          "--node' of oneib on this host\" ] || echo \"$said\"; done");
     assert_string_equal(said, "");
 }
@@ -501,9 +503,7 @@ static void the_programs_of_both_drivers_are_installed_and_listed(void **state)
 {
     (void)state;
     must_install("--node");
-    must("cd \"${DIRECTORY:?}\"/d && for program in vnm/pre vnm/post vnm/clean vnm/update_nic "
-         "vnm/update_sg "
-         "vmm/reattach $(printf ' vmm/%s' " OURS "); do "
+    must("cd \"${DIRECTORY:?}\"/d && for program in vnm/driver vmm/driver vmm/deploy; do "
          "[ \"$(stat -c %a \"." PROGRAMS "/$program\")\" = 755 ] && "
          "grep -qxF \"f " PROGRAMS "/$program\" \"." ONEIB_PREFIX
          "/share/oneib/installed-node\" || "

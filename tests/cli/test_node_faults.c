@@ -159,7 +159,7 @@ static void a_migrations_source_whose_table_was_lost(void **state)
     must(PRE, here);
     assert_int_equal(key_of(1), 0x8005);
     lose_table();
-    must(WORDS(VNM_CLEAN, "source"), gone);
+    must(WORDS(VNM_DRIVER, "clean", "source"), gone);
     assert_nothing_is_left();
 }
 
@@ -179,8 +179,9 @@ static void a_previous_address_that_is_another_vms_by_now(void **state)
     must(POST, moved);
     assert_contains(table(), "guid=set");
     must(PRE, other);
-    must(WORDS(VNM_CLEAN, "source"), VM("44", PCI("1", KEY TAG("ADDRESS", "0000:82:00:1")
-                                                           TAG("PREV_ADDRESS", "0000:81:00:2"))));
+    must(
+        WORDS(VNM_DRIVER, "clean", "source"),
+        VM("44", PCI("1", KEY TAG("ADDRESS", "0000:82:00:1") TAG("PREV_ADDRESS", "0000:81:00:2"))));
     must(CLEAN, moved);
     assert_reusable(0);
     assert_int_equal(key_of(1), 0x8005);
@@ -501,7 +502,7 @@ static void a_hook_that_fails_undoes_pre(void **state)
     char *hooks = tree_path("/run/pre.d");
     tree_write("#!/bin/sh\nexit 1", "/run/pre.d/fail");
     tree_set_mode(0755, "/run/pre.d/fail");
-    must_fail(WORDS(VNM_PRE, "--hooks", hooks), VM_42, "hook \"fail\"");
+    must_fail(WORDS(VNM_DRIVER, "pre", "--hooks", hooks), VM_42, "hook \"fail\"");
     free(hooks);
     assert_nothing_is_left();
 }

@@ -46,10 +46,10 @@ static void suspended_and_resumed(void **state)
  * one_vmm_exec.rb, their message is like any other. */
 static int snapshot(const char *name, const char *argument)
 {
-    char program[512], *upstream = upstream_path(name), *message = message_of(SAVE_2);
-    snprintf(program, sizeof program, VMM_STANDINS "/%s", name);
-    const int status = run_on(WORDS(program, "--upstream", upstream, UUID_2, argument, "2", HOST_1),
-                              message, strlen(message));
+    char *upstream = upstream_path(name), *message = message_of(SAVE_2);
+    const int status = run_on(
+        WORDS(program_for(name), name, "--upstream", upstream, UUID_2, argument, "2", HOST_1),
+        message, strlen(message));
     free(message);
     free(upstream);
     return status;
@@ -223,7 +223,7 @@ static void a_deployment_loads_no_libvirt(void **state)
 {
     (void)state;
     assert_false(is_linked_with_libvirt(VMM_DEPLOY));
-    assert_true(is_linked_with_libvirt(VMM_DEPLOY_TUNED));
+    assert_true(is_linked_with_libvirt(VMM_DRIVER));
 }
 
 /* It says what this host, which shows no cores, cannot give: so libvirt was asked, and the domain's
@@ -239,6 +239,7 @@ static void a_vm_that_wants_cores_is_left_to_the_program_that_does(void **state)
     must_net(NET_PRE, vm);
     write_vm_xml(2, vm);
     add_argument(&call, VMM_DEPLOY);
+    add_argument(&call, "deploy");
     add_argument(&call, "--upstream");
     add_argument(&call, upstream);
     add_recorded(&call, DEPLOY_2);

@@ -189,15 +189,15 @@ static void assert_calls(const char *expected)
 static void deploy_and_shutdown(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("have --vm 1 --nic 2 --network 1\n"
                  "have --vm 1 --nic 1 --network 1\nwait\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", UUID, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("release --vm 1\nwait\n");
     assert_string_equal(content("run/oneib/vfs"), "");
@@ -206,12 +206,12 @@ static void deploy_and_shutdown(void **state)
 static void attach_and_detach_of_a_pci_nic(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0009-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("have --vm 1 --nic 4 --attach --network 1\n"
                  "wait\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
     assert_done();
     assert_calls("release --vm 1 --nic 4 --nic-gone\nwait\n");
 }
@@ -219,11 +219,11 @@ static void attach_and_detach_of_a_pci_nic(void **state)
 static void attach_of_an_alias_does_nothing(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0116-vnm.ibrec.pre.vm6", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0116-vnm.ibrec.pre.vm6", KEY);
     assert_done();
-    run_recorded(WORDS(VNM_POST, UUID, "vm"), "0116-vnm.ibrec.pre.vm6", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", UUID, "vm"), "0116-vnm.ibrec.pre.vm6", KEY);
     assert_done();
-    run_recorded(WORDS(VNM_CLEAN, "vm"), "0116-vnm.ibrec.pre.vm6", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "vm"), "0116-vnm.ibrec.pre.vm6", KEY);
     assert_done();
     assert_calls("");
 }
@@ -231,15 +231,15 @@ static void attach_of_an_alias_does_nothing(void **state)
 static void live_migration(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     assert_calls("have --vm 2 --nic 1 --defer-guid --network 1\nwait\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
     assert_done();
     assert_calls("have --vm 2 --nic 1 --network 1\nwait\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     assert_calls("release --vm 2\nwait\n");
 }
@@ -247,7 +247,7 @@ static void live_migration(void **state)
 static void clean_of_the_source_where_the_table_was_lost(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0044-vnm.ibrec.clean.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0044-vnm.ibrec.clean.vm1", KEY);
     assert_done();
     assert_calls("release --vm 1 --vf 0000:81:00.1\nwait\n");
 }
@@ -255,10 +255,10 @@ static void clean_of_the_source_where_the_table_was_lost(void **state)
 static void an_update_of_a_network_is_none_of_the_drivers(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1",
-                 "<VLAN_ID>6</VLAN_ID>");
+    run_recorded(WORDS(ONEIB_REMOTES "/vnm/infiniband/update_nic", UUID, "1"),
+                 "0022-vnm.ibrec.update_nic.vm1", "<VLAN_ID>6</VLAN_ID>");
     assert_done();
     assert_calls("");
 }
@@ -267,11 +267,11 @@ static void pre_twice_and_clean_twice_are_one(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+        run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
         assert_done();
     }
     for (int i = 0; i < 2; i++) {
-        run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
+        run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
         assert_done();
     }
     assert_string_equal(content("run/oneib/vfs"), "");
@@ -280,7 +280,8 @@ static void pre_twice_and_clean_twice_are_one(void **state)
 static void update_sg_has_nothing_to_do(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_UPDATE_SG, UUID), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(ONEIB_REMOTES "/vnm/infiniband/update_sg", UUID), "0001-vnm.ibrec.pre.vm1",
+                 KEY);
     assert_done();
     assert_calls("");
 }
@@ -290,7 +291,7 @@ static void update_sg_has_nothing_to_do(void **state)
 static void a_network_with_a_bridge_is_refused(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY "<BRIDGE>onebr0</BRIDGE>");
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY "<BRIDGE>onebr0</BRIDGE>");
     assert_failed("VM 1 NIC 1: network 1 has a BRIDGE");
     assert_calls("");
 }
@@ -299,7 +300,7 @@ static void a_refusal_of_the_service_is_told_and_undone(void **state)
 {
     (void)state;
     tree_write("--nic 2", "/refuse");
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("the stand-in refuses");
     assert_string_equal(content("run/oneib/vfs"), "");
 }
@@ -307,7 +308,7 @@ static void a_refusal_of_the_service_is_told_and_undone(void **state)
 /* VM 2 has VF 0000:81:00.3. */
 static void give_vm_2(void)
 {
-    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     assert_contains(content("run/oneib/vfs"), "vf=0000:81:00.3 ");
 }
@@ -318,7 +319,7 @@ static void clean_that_waits_in_vain_warns_and_succeeds(void **state)
     (void)state;
     give_vm_2();
     tree_write("wait", "/refuse");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
 }
@@ -328,7 +329,7 @@ static void clean_that_cannot_close_a_vf_fails(void **state)
     (void)state;
     give_vm_2();
     tree_write("release", "/refuse");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_failed("the stand-in refuses");
 }
 
@@ -338,7 +339,7 @@ static void clean_leaves_alone_what_a_running_vm_still_has(void **state)
     (void)state;
     give_vm_2();
     tree_write("running one-2 0000:81:00.3", "/domains");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     assert_contains(content("run/oneib/vfs"), "vf=0000:81:00.3 ");
 }
@@ -349,13 +350,13 @@ static void post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds(void **stat
     (void)state;
     char *hooks = tree_path("/hooks");
     write_hook("note", "#!/bin/sh\necho hook >>\"$ONEIB_NODE_ROOT/calls\"");
-    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     tree_remove("/calls");
     tree_write("--nic 1", "/refuse");
     tree_write("running one-2", "/domains");
-    run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0054-vnm.ibrec.post.vm2",
-                 KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", "--hooks", hooks, UUID, "localhost"),
+                 "0054-vnm.ibrec.post.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
     assert_calls("have --vm 2 --nic 1 --network 1\nwait\nlist\nhook\n");
@@ -367,11 +368,11 @@ static void post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds(void **stat
 static void post_of_a_vm_that_has_its_vf_warns_too(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     tree_write("--nic 1", "/refuse");
     tree_write("running one-2 0000:81:00.3", "/domains");
-    run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
 }
@@ -380,7 +381,7 @@ static void without_the_service_nothing_is_handed_out(void **state)
 {
     (void)state;
     stop_node_standin();
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("systemctl start oneib-node");
     assert_calls("");
 }
@@ -391,7 +392,7 @@ static void nor_is_a_vm_that_has_something_taken_for_clean(void **state)
     (void)state;
     give_vm_2();
     stop_node_standin();
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_failed("systemctl start oneib-node");
 }
 
@@ -399,7 +400,7 @@ static void a_vm_without_anything_here_needs_no_service(void **state)
 {
     (void)state;
     stop_node_standin();
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
 }
 
@@ -407,9 +408,9 @@ static void a_damaged_table_stops_everything(void **state)
 {
     (void)state;
     tree_write("nonsense", "/run/oneib/vfs");
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("run/oneib/vfs");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("run/oneib/vfs");
     assert_calls("");
 }
@@ -418,7 +419,7 @@ static void a_wrong_configuration_is_told(void **state)
 {
     (void)state;
     tree_write("node: { pkey_wait = \"7\"; };", "/etc/oneib/oneib.conf");
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("oneib.conf");
 }
 
@@ -434,13 +435,13 @@ static void assert_usage(const char *const *argv)
 static void arguments_are_strict(void **state)
 {
     (void)state;
-    assert_usage(WORDS(VNM_PRE, "x"));
-    assert_usage(WORDS(VNM_PRE, "--hooks"));
-    assert_usage(WORDS(VNM_POST, UUID));
-    assert_usage(WORDS(VNM_POST, UUID, "a", "b"));
-    assert_usage(WORDS(VNM_CLEAN));
-    assert_usage(WORDS(VNM_UPDATE_NIC, UUID));
-    assert_usage(WORDS(VNM_UPDATE_SG));
+    assert_usage(WORDS(VNM_DRIVER, "pre", "x"));
+    assert_usage(WORDS(VNM_DRIVER, "pre", "--hooks"));
+    assert_usage(WORDS(VNM_DRIVER, "post", UUID));
+    assert_usage(WORDS(VNM_DRIVER, "post", UUID, "a", "b"));
+    assert_usage(WORDS(VNM_DRIVER, "clean"));
+    assert_usage(WORDS(VNM_DRIVER, "clear", "a"));
+    assert_usage(WORDS(VNM_DRIVER));
 }
 
 static void hostile_input_is_refused_in_one_line(void **state)
@@ -448,14 +449,15 @@ static void hostile_input_is_refused_in_one_line(void **state)
     (void)state;
     const char *const inputs[] = {"", "\n", "%%%%", "PFZN\n", "<VM/>", "PFZNLz4="};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        run_on(WORDS(VNM_PRE), inputs[i], strlen(inputs[i]));
+        run_on(WORDS(VNM_DRIVER, "pre"), inputs[i], strlen(inputs[i]));
         assert_failed("");
-        run_on(WORDS(VNM_CLEAN, "a"), inputs[i], strlen(inputs[i]));
+        run_on(WORDS(VNM_DRIVER, "clean", "a"), inputs[i], strlen(inputs[i]));
         assert_failed("");
     }
-    run(WORDS(VNM_PRE), "<VM><ID>1</ID><TEMPLATE><NIC><NIC_ID>1</NIC_ID><VN_MAD>ibrec</VN_MAD>"
-                        "<NETWORK_ID>a\nERROR: `reboot`\r</NETWORK_ID></NIC>"
-                        "</TEMPLATE></VM>");
+    run(WORDS(VNM_DRIVER, "pre"),
+        "<VM><ID>1</ID><TEMPLATE><NIC><NIC_ID>1</NIC_ID><VN_MAD>ibrec</VN_MAD>"
+        "<NETWORK_ID>a\nERROR: `reboot`\r</NETWORK_ID></NIC>"
+        "</TEMPLATE></VM>");
     assert_failed("VM 1 NIC 1: NETWORK_ID");
     assert_calls("");
 }
@@ -466,7 +468,7 @@ static void endless_input_is_refused(void **state)
     char *input = malloc(INPUT_TOO_LONG);
     assert_non_null(input);
     memset(input, 'A', INPUT_TOO_LONG);
-    run_on(WORDS(VNM_PRE), input, INPUT_TOO_LONG);
+    run_on(WORDS(VNM_DRIVER, "pre"), input, INPUT_TOO_LONG);
     assert_failed("the VM's document on standard input is larger than the");
     free(input);
 }
@@ -474,8 +476,8 @@ static void endless_input_is_refused(void **state)
 static void clean_goes_on_where_a_nic_is_malformed(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1",
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "localhost"), "0001-vnm.ibrec.pre.vm1",
                  KEY "<NETWORK_ID>8</NETWORK_ID>");
     assert_done();
     assert_string_equal(content("run/oneib/vfs"), "");
@@ -489,17 +491,18 @@ static void hooks_run_after_the_drivers_part(void **state)
     char *hooks = tree_path("/hooks");
     write_hook("note", "#!/bin/sh\necho \"hook $*\" >>\"$ONEIB_NODE_ROOT/calls\"\n"
                        "base64 -d | grep -c '<VM><ID>1</ID>' >>\"$ONEIB_NODE_ROOT/calls\"");
-    run_recorded(WORDS(VNM_PRE, "--hooks", hooks), "0009-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre", "--hooks", hooks), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("have --vm 1 --nic 4 --attach --network 1\n"
                  "wait\nhook \n1\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0009-vnm.ibrec.pre.vm1",
-                 KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", "--hooks", hooks, UUID, "localhost"),
+                 "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("hook " UUID " localhost\n1\n");
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_CLEAN, "--hooks", hooks, "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "clean", "--hooks", hooks, "localhost"),
+                 "0019-vnm.ibrec.clean.vm1", KEY);
     assert_done();
     assert_calls("release --vm 1 --nic 4 --nic-gone\nwait\nhook localhost\n1\n");
     free(hooks);
@@ -510,7 +513,7 @@ static void a_hook_that_fails_undoes_pre(void **state)
     (void)state;
     char *hooks = tree_path("/hooks");
     write_hook("fail", "#!/bin/sh\necho 'not today' >&2; exit 1");
-    run_recorded(WORDS(VNM_PRE, "--hooks", hooks), "0001-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre", "--hooks", hooks), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("hook \"fail\" ended with exit status 1, \"not today");
     assert_string_equal(content("run/oneib/vfs"), "");
     free(hooks);
@@ -521,9 +524,9 @@ static void a_hook_that_fails_undoes_the_post_of_an_attach(void **state)
     (void)state;
     char *hooks = tree_path("/hooks");
     write_hook("fail", "#!/bin/sh\nexit 1");
-    run_recorded(WORDS(VNM_PRE), "0009-vnm.ibrec.pre.vm1", KEY);
-    run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0009-vnm.ibrec.pre.vm1",
-                 KEY);
+    run_recorded(WORDS(VNM_DRIVER, "pre"), "0009-vnm.ibrec.pre.vm1", KEY);
+    run_recorded(WORDS(VNM_DRIVER, "post", "--hooks", hooks, UUID, "localhost"),
+                 "0009-vnm.ibrec.pre.vm1", KEY);
     assert_failed("hook");
     assert_string_equal(content("run/oneib/vfs"), "");
     free(hooks);
@@ -534,11 +537,11 @@ static void a_hook_that_fails_undoes_the_post_of_an_attach(void **state)
 static void scripts_say_what_is_missing(void **state)
 {
     (void)state;
-    const char *const actions[] = {"pre",       "post",        "clean",      "update_nic",
-                                   "update_sg", "vnet_create", "vnet_delete"};
+    const char *const actions[] = {"pre", "post", "clean", "vnet_create"};
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         char script[512], program[128];
-        snprintf(program, sizeof program, "/usr/libexec/oneib/vnm/%s", actions[i]);
+        snprintf(program, sizeof program, "/usr/libexec/oneib/vnm/%s",
+                 strstr(actions[i], "vnet") ? actions[i] : "driver");
         if (access(program, F_OK) == 0) {
             skip_because("oneib is installed here");
         }

@@ -257,13 +257,19 @@ static inline void add_recorded(struct call *call, const char *action)
     }
 }
 
+/* Ours, on the stand-in for libvirt. */
+static inline const char *program_for(const char *action)
+{
+    return strcmp(action, "deploy") == 0 ? VMM_STANDINS "/deploy" : VMM_STANDINS "/driver";
+}
+
 /* Ours, with the stand-in for OpenNebula's own. Exit status; what it said is in `said`. */
 static inline int act_on(const char *name, const char *action, const char *input)
 {
     struct call call = {0};
-    char program[512], *upstream = upstream_path(name);
-    snprintf(program, sizeof program, VMM_STANDINS "/%s", name);
-    add_argument(&call, program);
+    char *upstream = upstream_path(name);
+    add_argument(&call, program_for(name));
+    add_argument(&call, name);
     add_argument(&call, "--upstream");
     add_argument(&call, upstream);
     add_recorded(&call, action);
@@ -313,9 +319,9 @@ static inline void must_net(const char *const *argv, const char *vm)
     free(document);
 }
 
-#define NET_PRE WORDS(VNM_PRE)
-#define NET_POST(domain, host) WORDS(VNM_STANDINS "/post", domain, host)
-#define NET_CLEAN(host) WORDS(VNM_CLEAN, host)
+#define NET_PRE WORDS(VNM_DRIVER, "pre")
+#define NET_POST(domain, host) WORDS(VNM_DRIVER, "post", domain, host)
+#define NET_CLEAN(host) WORDS(VNM_DRIVER, "clean", host)
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
@@ -551,9 +557,8 @@ static inline void migrate_to_the_other_host(void)
 static inline int run_standin(const char *name, const char *const *words, const char *input)
 {
     struct call call = {0};
-    char program[512];
-    snprintf(program, sizeof program, VMM_STANDINS "/%s", name);
-    add_argument(&call, program);
+    add_argument(&call, program_for(name));
+    add_argument(&call, name);
     for (; *words; words++)
         add_argument(&call, *words);
     return run_on(call.argv, input, strlen(input));

@@ -86,7 +86,7 @@ static int make_nodes_directory(struct lab *lab, struct oneib_error *err)
     return 0;
 }
 
-/* As it is called where it is installed: "pre", which was built as vnm-pre, and "vmm/reattach",
+/* As it is called where it is installed: "driver", which was built as vnm-driver, and "vmm/driver",
  * which other programs look for there. */
 static void installed_path(const char *from, const char *directory, char to[256])
 {

@@ -56,7 +56,7 @@ int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err);
 int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err);
 
 /*
- * Runs a program on the node to its end: argv[0] is the name of one of ours ("probe", "pre",
+ * Runs a program on the node to its end: argv[0] is the name of one of ours ("probe", "driver",
  * "oneib-node-ask", "oneib"); input: its standard input, NULL for none. As with lab_run() any end
  * is a success: look at output->status.
  */
@@ -81,9 +81,6 @@ int lab_add_nodes(struct lab *lab, struct oneib_error *err);
  */
 int lab_node_driver(struct lab *lab, size_t host, const char *action, uint32_t vm,
                     struct oneib_error *err);
-/* "update_nic", with the full document; old: what VLAN_ID was ("": there was none). */
-int lab_node_update_nic(struct lab *lab, size_t host, uint32_t vm, uint32_t network,
-                        const char *old, struct oneib_error *err);
 
 /* The domain of a VM is there (with the VFs that oneib's table has for it), or is gone; the node's
  * service, if it runs, knows it. */

@@ -117,18 +117,7 @@ static void reduce(const struct document *document, struct oneib_text *text)
     oneib_text_append(text, "</VM>");
 }
 
-/* What update_nic gets: all, and what the network's attribute was. */
-static void complete(const struct document *document, const char *old, struct oneib_text *text)
-{
-    xmlNode *template = child(document->vm, "TEMPLATE");
-    xmlNode *update =
-        template ? xmlNewChild(template, NULL, (const xmlChar *)"VNET_UPDATE", NULL) : NULL;
-    if (update)
-        xmlNewTextChild(update, NULL, (const xmlChar *)"VLAN_ID", (const xmlChar *)old);
-    append_node(document, document->vm, text);
-}
-
-static char *encode(const struct oneib_text *text, bool broken, struct oneib_error *err)
+static char *encode(const struct oneib_text *text, struct oneib_error *err)
 {
     const size_t length = base64_length(text->length);
     oneib_autofree char *line = malloc(length + 1);
@@ -140,7 +129,7 @@ static char *encode(const struct oneib_text *text, bool broken, struct oneib_err
     base64_encode(text->data, text->length, line);
     for (size_t i = 0; i < length; i += LINE) {
         oneib_text_append_bytes(&lines, line + i, length - i < LINE ? length - i : LINE);
-        oneib_text_append(&lines, broken || length - i <= LINE ? "\n" : "");
+        oneib_text_append(&lines, length - i <= LINE ? "\n" : "");
     }
     if (!oneib_text_failed(&lines))
         return lines.data;
@@ -175,7 +164,7 @@ static int call(struct lab *lab, size_t host, const char *const *argv, uint32_t 
     int result = 0;
     if (output.status != 0)
         result = oneib_fail(
-            err, ONEIB_ERROR_REFUSED, "%s of VM %" PRIu32 " on %s ended with %d: %s", argv[0], vm,
+            err, ONEIB_ERROR_REFUSED, "%s of VM %" PRIu32 " on %s ended with %d: %s", argv[1], vm,
             strrchr(lab_node_root(lab, host), '/') + 1, output.status, output.error);
     lab_output_clear(&output);
     return result;
@@ -186,18 +175,18 @@ static int call_action(struct lab *lab, size_t host, const char *action,
 {
     char deploy_id[64], post_host[64];
     oneib_autotext struct oneib_text text = {0};
-    const char *argv[4] = {action};
+    const char *argv[5] = {"driver", action};
     const char *own_name = lab_host_hca(lab, host, err);
     find_deploy_id(document, deploy_id, sizeof deploy_id);
     find_post_host(document, post_host, sizeof post_host);
     if (strcmp(action, "post") == 0) {
-        argv[1] = deploy_id;
-        argv[2] = post_host;
+        argv[2] = deploy_id;
+        argv[3] = post_host;
     } else if (strcmp(action, "clean") == 0) {
-        argv[1] = own_name;
+        argv[2] = own_name;
     }
     reduce(document, &text);
-    oneib_autofree char *input = encode(&text, false, err);
+    oneib_autofree char *input = encode(&text, err);
     return own_name && input ? call(lab, host, argv, document->id, input, err) : -1;
 }
 
@@ -208,30 +197,6 @@ int lab_node_driver(struct lab *lab, size_t host, const char *action, uint32_t v
     int result = open_document(lab, vm, &document, err);
     if (result == 0)
         result = call_action(lab, host, action, &document, err);
-    xmlFreeDoc(document.xml);
-    return result;
-}
-
-static int call_update_nic(struct lab *lab, size_t host, uint32_t network, const char *old,
-                           const struct document *document, struct oneib_error *err)
-{
-    char deploy_id[64], network_id[16];
-    oneib_autotext struct oneib_text text = {0};
-    find_deploy_id(document, deploy_id, sizeof deploy_id);
-    snprintf(network_id, sizeof network_id, "%" PRIu32, network);
-    complete(document, old, &text);
-    oneib_autofree char *input = encode(&text, true, err);
-    const char *argv[] = {"update_nic", deploy_id, network_id, NULL};
-    return input ? call(lab, host, argv, document->id, input, err) : -1;
-}
-
-int lab_node_update_nic(struct lab *lab, size_t host, uint32_t vm, uint32_t network,
-                        const char *old, struct oneib_error *err)
-{
-    struct document document = {0};
-    int result = open_document(lab, vm, &document, err);
-    if (result == 0)
-        result = call_update_nic(lab, host, network, old, &document, err);
     xmlFreeDoc(document.xml);
     return result;
 }

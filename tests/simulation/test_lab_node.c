@@ -80,12 +80,10 @@ static void a_guid_whose_deletion_is_refused_stays_until_it_is_not(void **state)
 
 /* ---- calls of the network driver ------------------------------------------------------------- */
 
-/* In place of an action: keeps what it is given. */
-static void record_action(const char *action)
+/* In place of the driver: keeps what it is given. */
+static void record_action(void)
 {
-    char name[32];
-    snprintf(name, sizeof name, "programs/%s", action);
-    ok(lab_write(lab, name, 0755,
+    ok(lab_write(lab, "programs/driver", 0755,
                  "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$ONEIB_NODE_ROOT/run/argv\"\n"
                  "cat >\"$ONEIB_NODE_ROOT/run/stdin\"\n",
                  &err));
@@ -123,12 +121,11 @@ static void the_driver_gets_arguments_and_documents_as_recorded_from_a_migration
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     ok(lab_vm_start(lab, "vm", &network, 1, 0, &vm, &err));
     ok(lab_vm_migrate(lab, vm, 1, LCM_MIGRATE, &err));
-    record_action("clean");
+    record_action();
     ok(lab_node_driver(lab, 0, "clean", vm, &err));
-    assert_recorded(0, "H1\n", "actions/0053-vnm.ibrec.clean.vm2/stdin.decoded");
-    record_action("post");
+    assert_recorded(0, "clean\nH1\n", "actions/0053-vnm.ibrec.clean.vm2/stdin.decoded");
     ok(lab_node_driver(lab, 1, "post", vm, &err));
-    assert_recorded(1, "5dec61fb-6338-452b-9e09-000000000000\nH1\n",
+    assert_recorded(1, "post\n5dec61fb-6338-452b-9e09-000000000000\nH1\n",
                     "actions/0054-vnm.ibrec.post.vm2/stdin.decoded");
 }
 

@@ -204,8 +204,6 @@ static void a_vf_follows_its_network_to_another_key(void **state)
     await_key(6, true);
     boot(network, 0, &vm);
     ok(lab_network_update(lab, network, "VLAN_ID=6", &err));
-    /* It has nothing to do: the node hears of the key from oneibd. */
-    ok(lab_node_update_nic(lab, 0, vm, network, "5", &err));
     await_vf_key(0, claim_of(0, vm).vf, 0x8006);
     await_stage(0, vm, "open");
     assert_open(0, vm, 6);

@@ -393,23 +393,18 @@ static bool is_had(unsigned key)
     return false;
 }
 
-/* oned tells the nodes one VM after the other. */
 static void change_key(void)
 {
-    char attribute[32], old[16];
+    char attribute[32];
     const size_t network = walk_dice(&dice, NETWORKS);
     unsigned key;
     do
         key = FIRST_KEY + (unsigned)walk_dice(&dice, KEYS);
     while (is_had(key));
-    snprintf(old, sizeof old, "%u", keys[network]);
     keys[network] = key;
     snprintf(attribute, sizeof attribute, "VLAN_ID=%u", keys[network]);
     snprintf(action, sizeof action, "network %zu gets key %u", network, keys[network]);
     ok(lab_network_update(lab, networks[network], attribute, &err));
-    for (size_t i = 0; i < VMS; i++)
-        if (vms[i].runs && !vms[i].is_lost && !vms[i].is_forged && vms[i].network == network)
-            ok(lab_node_update_nic(lab, vms[i].host, vms[i].id, networks[network], old, &err));
 }
 
 static void restart_service(void)

@@ -24,12 +24,12 @@ static void it_is_told_the_vm_and_its_document(void **state)
 {
     (void)state;
     char script[1024];
-    snprintf(script, sizeof script, "#!/bin/sh\n{ echo \"$# $1\"; cat; } > '%s'\n",
+    snprintf(script, sizeof script, "#!/bin/sh\n{ echo \"$*\"; cat; } > '%s'\n",
              in_scratch("seen"));
     assert_int_equal(call(script, "<VM/>", 10000), 0);
-    assert_string_equal(read_scratch("seen"), "1 42\n<VM/>");
+    assert_string_equal(read_scratch("seen"), "reattach 42\n<VM/>");
     assert_int_equal(call(script, NULL, 10000), 0);
-    assert_string_equal(read_scratch("seen"), "1 42\n");
+    assert_string_equal(read_scratch("seen"), "reattach 42\n");
     assert_int_equal(err.code, ONEIB_ERROR_NONE);
 }
 
@@ -48,7 +48,7 @@ static void one_that_says_nothing_is_told_by_its_exit_status(void **state)
     (void)state;
     assert_int_equal(call("#!/bin/sh\nexit 7\n", NULL, 10000), -1);
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
-    assert_told("vmm/reattach failed with exit status 7");
+    assert_told("vmm/driver failed with exit status 7");
 }
 
 static void one_that_is_not_there_is_told_with_its_fix(void **state)
