@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneib-node: the one program on a node that changes adapters, and the table of who has what. */
 #include "base/escape.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 #define SHOWN_MAX 64 /* of a word that is not understood */
 
@@ -44,16 +43,16 @@ static int refuse(const char *word)
     oneib_text_append_escaped(&shown, word, SHOWN_MAX);
     oneib_fail(&err, ONEIB_ERROR_INPUT, "it takes no \"%s\"; see 'oneib-node --help'",
                shown.data ? shown.data : "");
-    return complain(USAGE, &err);
+    return complain(ONEIB_EXIT_USAGE, &err);
 }
 
 static int print(const char *text)
 {
     struct oneib_error err;
     if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
-        return DONE;
+        return ONEIB_EXIT_DONE;
     oneib_fail_errno(&err, errno, "writing to standard output");
-    return complain(FAILURE, &err);
+    return complain(ONEIB_EXIT_FAILURE, &err);
 }
 
 static int check_may_serve(struct oneib_error *err)
@@ -70,11 +69,11 @@ static int serve(const struct oneib_inherited *inherited)
     struct oneib_error err;
     if (check_may_serve(&err) < 0 || oneib_check_config_owner(&err) < 0 ||
         oneib_node_config(&config, &err) < 0)
-        return complain(FAILURE, &err);
+        return complain(ONEIB_EXIT_FAILURE, &err);
     oneib_log_setup(config.log.level, config.log.format);
     const int outcome = oneib_service_run(&config, inherited, &err);
     oneib_config_clear(&config);
-    return outcome == 0 ? DONE : complain(FAILURE, &err);
+    return outcome == 0 ? ONEIB_EXIT_DONE : complain(ONEIB_EXIT_FAILURE, &err);
 }
 
 int main(int argc, char **argv)
@@ -82,7 +81,7 @@ int main(int argc, char **argv)
     struct oneib_inherited inherited;
     struct oneib_error err;
     if (oneib_inherit(&inherited, &err) < 0)
-        return complain(FAILURE, &err);
+        return complain(ONEIB_EXIT_FAILURE, &err);
     /* Nobody who listens no more ends it. */
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2)

@@ -4,15 +4,9 @@
 #define ONEIB_ONEIB_VERB_H
 
 #include "base/error.h"
+#include "base/exit.h"
 #include <stdbool.h>
 #include <stddef.h>
-
-enum oneib_exit {
-    ONEIB_EXIT_DONE = 0,
-    ONEIB_EXIT_DIFFERENCE = 1, /* a difference or a violation was found */
-    ONEIB_EXIT_USAGE = 2,      /* the command line is wrong */
-    ONEIB_EXIT_FAILURE = 3,
-};
 
 enum oneib_option {
     ONEIB_OPTION_CONFIG,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneibd: keeps the partitions of an InfiniBand fabric equal to what OpenNebula wants. */
+#include "base/exit.h"
 #include "base/log.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include <stdio.h>
 #include <string.h>
-
-/* REFUSED: trying again is of no use before an operator has changed something. */
-enum { DONE = 0, USAGE = 2, FAILURE = 3, REFUSED = 4 };
 
 static const char help[] =
     "usage: oneibd [--config FILE]\n"
@@ -29,7 +27,7 @@ static const char help[] =
 static int refuse(const char *what, const char *word)
 {
     fprintf(stderr, "oneibd: %s%s; see 'oneibd --help'\n", what, word);
-    return USAGE;
+    return ONEIB_EXIT_USAGE;
 }
 
 /* *config_path stays NULL without the option. -1: run; else the exit status. */
@@ -37,9 +35,9 @@ static int read_options(int argc, char **argv, const char **config_path)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
-            return fputs(help, stdout) < 0 ? FAILURE : DONE;
+            return fputs(help, stdout) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
         if (strcmp(argv[i], "--version") == 0)
-            return puts("oneibd " ONEIB_VERSION) < 0 ? FAILURE : DONE;
+            return puts("oneibd " ONEIB_VERSION) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
         if (strncmp(argv[i], "--config=", 9) == 0)
             *config_path = argv[i] + 9;
         else if (strcmp(argv[i], "--config") != 0)
@@ -59,7 +57,7 @@ static int run(const char *config_path)
     oneib_signals_begin();
     if (oneib_daemon_open(&daemon, config_path, &err) < 0) {
         oneib_log(ONEIB_LOG_ERROR, "%s", err.text);
-        return FAILURE;
+        return ONEIB_EXIT_FAILURE;
     }
     const int status = oneib_daemon_run(&daemon, &err);
     if (status < 0)
@@ -67,7 +65,7 @@ static int run(const char *config_path)
     else
         oneib_log(ONEIB_LOG_INFO, "ended; the partitions stay as they are");
     oneib_daemon_close(&daemon);
-    return status < 0 ? REFUSED : DONE;
+    return status < 0 ? ONEIB_EXIT_REFUSED : ONEIB_EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
  */
 #include "base/cleanup.h"
 #include "base/command.h"
+#include "base/exit.h"
 #include "base/memory_file.h"
 #include "placement/wire.h"
 #include "scheduler/patience.h"
@@ -15,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 #define INPUT_MAX ((size_t)512 << 20)
 #define PLACER_MS 120000
@@ -141,10 +140,10 @@ int main(int argc, char **argv)
     int status;
     if (argc != 2 && !has_config) {
         fputs(usage, stderr);
-        return USAGE;
+        return ONEIB_EXIT_USAGE;
     }
     if (place(has_config ? argv[2] : NULL, argv[argc - 1], &status, &err) == 0)
         return status;
     fprintf(stderr, "oneib: %s\n", err.text);
-    return FAILURE;
+    return ONEIB_EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm_action.h"
 #include "base/cleanup.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "hca/place.h"
@@ -8,8 +9,6 @@
 #include "xml/values.h"
 #include <inttypes.h>
 #include <signal.h>
-
-#define EXIT_USAGE 2
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
@@ -75,7 +74,7 @@ static int usage(const struct action_form *form)
     fprintf(stderr, "usage: %s%s %s\n", form ? form->name : "ACTION",
             form && form->is_ours ? "" : " --upstream PATH",
             form ? form->arguments : "ARGUMENT...");
-    return EXIT_USAGE;
+    return ONEIB_EXIT_USAGE;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "opennebula/credentials.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 /* A network's document with all its attributes; real ones have a few KiB. */
 #define INPUT_MAX ((size_t)16 << 20)
@@ -101,10 +100,10 @@ int main(int argc, char **argv)
     struct oneib_error err;
     if (!read_arguments(argc, argv, &arguments)) {
         fputs(usage, stderr);
-        return USAGE;
+        return ONEIB_EXIT_USAGE;
     }
     if (create(&arguments, &err) == 0)
-        return DONE;
+        return ONEIB_EXIT_DONE;
     fprintf(stderr, "oneib: %s\n", err.text);
-    return FAILURE;
+    return ONEIB_EXIT_FAILURE;
 }

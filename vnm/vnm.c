@@ -9,6 +9,7 @@
  */
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "hca/place.h"
 #include "node/driver.h"
@@ -19,8 +20,6 @@
 /* A document in base64 has four characters for three bytes, and perhaps a line break after every
  * 60; twice its size is more than that. */
 #define INPUT_MAX (2 * ONEIB_VM_DOCUMENT_MAX)
-
-#define EXIT_USAGE 2
 
 struct call {
     const char *hooks; /* borrowed; NULL: none */
@@ -172,7 +171,7 @@ static int usage(const struct action *action)
 {
     fprintf(stderr, "usage: %s [--hooks DIRECTORY]%s\n", action ? action->name : "ACTION",
             action ? action->usage : " ARGUMENT...");
-    return EXIT_USAGE;
+    return ONEIB_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

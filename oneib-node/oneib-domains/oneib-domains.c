@@ -4,12 +4,11 @@
  * a socket as its standard input. Changes nothing. It ends when that socket does. Exit status 0,
  * 2 usage, 3 failure, which one line on standard error explains.
  */
+#include "base/exit.h"
 #include "oneib-node/oneib-domains/domain_watch.h"
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 static bool is_packet_socket(int fd)
 {
@@ -24,15 +23,15 @@ int main(int argc, char **argv)
     struct oneib_error err = {0};
     if (argc != 2 || !is_packet_socket(STDIN_FILENO)) {
         fputs("oneib-domains: usage: oneib-domains URI, started by oneib-node\n", stderr);
-        return USAGE;
+        return ONEIB_EXIT_USAGE;
     }
     const struct oneib_domain_watch_options options = {.uri = argv[1], .socket = STDIN_FILENO};
     if (oneib_domain_watch_open(&options, &watch, &err) < 0) {
         fprintf(stderr, "oneib-domains: %s\n", err.text);
-        return FAILURE;
+        return ONEIB_EXIT_FAILURE;
     }
     while (oneib_domain_watch_turn(watch))
         ;
     oneib_domain_watch_close(watch);
-    return DONE;
+    return ONEIB_EXIT_DONE;
 }

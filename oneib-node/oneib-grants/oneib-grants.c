@@ -4,6 +4,7 @@
  * it with a socket as its standard input. It ends when that socket does. Exit status 0, 2 usage, 3
  * failure, which one line on standard error explains.
  */
+#include "base/exit.h"
 #include "oneib-node/oneib-grants/relay.h"
 #include "oneib-node/oneib-grants/relay_message.h"
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 static bool is_packet_socket(int fd)
 {
@@ -48,11 +47,11 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc != 1 || !is_packet_socket(STDIN_FILENO)) {
         fputs("oneib-grants: usage: oneib-grants, started by oneib-node\n", stderr);
-        return USAGE;
+        return ONEIB_EXIT_USAGE;
     }
     if (run(&err) == 0)
-        return DONE;
+        return ONEIB_EXIT_DONE;
     oneib_relay_send_news(STDIN_FILENO, ONEIB_RELAY_FAILED, 0, err.text, &sent, &unheard);
     fprintf(stderr, "oneib-grants: %s\n", err.text);
-    return FAILURE;
+    return ONEIB_EXIT_FAILURE;
 }
