@@ -15,38 +15,6 @@ static int sextet(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
-{
-    *decoded = 0;
-    oneib_autofree char *bytes = malloc(length / 4 * 3 + 4);
-    if (!bytes) {
-        *decoded = length;
-        return NULL;
-    }
-    uint32_t bits = 0;
-    size_t count = 0, digits = 0, padding = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\n' || text[i] == '\r')
-            continue;
-        if (text[i] == '=') {
-            padding++;
-            continue;
-        }
-        int value = sextet(text[i]);
-        if (value < 0 || padding > 0)
-            return NULL;
-        bits = bits << 6 | (uint32_t)value;
-        if (digits % 4 != 0)
-            bytes[count++] = (char)(bits >> (6 - digits % 4 * 2) & 0xff);
-        digits++;
-    }
-    if (count == 0 || padding > 2 || (digits + padding) % 4 != 0)
-        return NULL;
-    bytes[count] = '\0';
-    *decoded = count;
-    return oneib_steal(&bytes);
-}
-
 #define NO_SEXTET 0xff
 
 size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes)
@@ -65,6 +33,28 @@ size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes)
         *bytes++ = (char)(c << 6 | d);
     }
     return done;
+}
+
+char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
+{
+    *decoded = 0;
+    oneib_autofree char *bytes = malloc(length + 1);
+    if (!bytes) {
+        *decoded = length;
+        return NULL;
+    }
+    size_t count = 0, padding = 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '\n' && text[i] != '\r')
+            bytes[count++] = text[i];
+    for (; padding < 2 && padding < count && bytes[count - 1 - padding] == '='; padding++)
+        bytes[count - 1 - padding] = 'A';
+    /* In place: what is written is always behind what is read. */
+    if (count == 0 || count % 4 != 0 || oneib_base64_decode_groups(bytes, count, bytes) != count)
+        return NULL;
+    *decoded = count / 4 * 3 - padding;
+    bytes[*decoded] = '\0';
+    return oneib_steal(&bytes);
 }
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
