@@ -123,9 +123,9 @@ static int refresh(struct oneib_one *one, const struct oneib_pools_options *opti
     return outcome;
 }
 
-static int gather_again(struct oneib_one *one, const struct oneib_pools_options *options,
-                        struct oneib_cloud *cloud, struct oneib_findings *findings, bool *changed,
-                        struct oneib_error *err)
+static int read_again(struct oneib_one *one, const struct oneib_pools_options *options,
+                      struct oneib_cloud *cloud, struct oneib_findings *findings, bool *changed,
+                      struct oneib_error *err)
 {
     struct oneib_cloud fresh;
     struct oneib_findings fresh_findings;
@@ -143,6 +143,6 @@ int oneib_cache_refresh(struct oneib_one *one, const struct oneib_pools_options 
                         const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
                         struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
-    return queue->everything ? gather_again(one, options, cloud, findings, changed, err)
+    return queue->everything ? read_again(one, options, cloud, findings, changed, err)
                              : refresh(one, options, queue, cloud, findings, changed, err);
 }

@@ -48,7 +48,7 @@ static void keep_vms(struct oneib_pools *pools)
 
 /* Hosts and networks first: a VM that appears later is beyond the highest id, or is named by nobody
  * yet. */
-static int gather_all(struct oneib_pools *pools, struct oneib_error *err)
+static int read_all(struct oneib_pools *pools, struct oneib_error *err)
 {
     if (oneib_pools_check_oned(pools, err) < 0 || oneib_pools_read_hosts(pools, err) < 0 ||
         oneib_pools_read_networks(pools, err) < 0)
@@ -65,9 +65,9 @@ static int gather_all(struct oneib_pools *pools, struct oneib_error *err)
 
 typedef int (*pools_steps)(struct oneib_pools *pools, struct oneib_error *err);
 
-static int gather_by(pools_steps steps, struct oneib_one *one,
-                     const struct oneib_pools_options *options, struct oneib_cloud *cloud,
-                     struct oneib_findings *findings, struct oneib_error *err)
+static int read_by(pools_steps steps, struct oneib_one *one,
+                   const struct oneib_pools_options *options, struct oneib_cloud *cloud,
+                   struct oneib_findings *findings, struct oneib_error *err)
 {
     static const struct oneib_cloud nothing_known = {0};
     *cloud = (struct oneib_cloud){0};
@@ -91,12 +91,12 @@ int oneib_pools_read(struct oneib_one *one, const struct oneib_pools_options *op
                      struct oneib_cloud *cloud, struct oneib_findings *findings,
                      struct oneib_error *err)
 {
-    return gather_by(gather_all, one, options, cloud, findings, err);
+    return read_by(read_all, one, options, cloud, findings, err);
 }
 
 int oneib_pools_read_some_networks(struct oneib_one *one, const struct oneib_pools_options *options,
                                    struct oneib_cloud *cloud, struct oneib_findings *findings,
                                    struct oneib_error *err)
 {
-    return gather_by(oneib_pools_read_networks, one, options, cloud, findings, err);
+    return read_by(oneib_pools_read_networks, one, options, cloud, findings, err);
 }
