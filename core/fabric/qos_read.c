@@ -4,7 +4,7 @@
 #include "fabric/qos_read.h"
 #include "base/array.h"
 #include "fabric/fabric_internal.h"
-#include "fabric/smp_jobs.h"
+#include "fabric/mad_jobs.h"
 
 #define ENTRIES_PER_BLOCK 32
 /* Blocks of VLArbitrationTable, in the modifier's upper half: 1 and 2 are the low-priority table's,
@@ -26,18 +26,18 @@ struct reader {
     struct oneib_qos_reading *reading;
     struct place *places; /* parallel to reading->items */
     size_t place_capacity;
-    struct oneib_smp_jobs jobs;
+    struct oneib_mad_jobs jobs;
 };
 
 static int add_job(struct reader *reader, size_t port, uint16_t attribute, uint32_t modifier,
                    struct oneib_error *err)
 {
-    const struct oneib_smp_job job = {.lid = reader->places[port].lid,
+    const struct oneib_mad_job job = {.lid = reader->places[port].lid,
                                       .to = reader->places[port].to,
                                       .attribute = attribute,
                                       .modifier = modifier,
                                       .tag = port};
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    return oneib_mad_jobs_add(&reader->jobs, &job, err);
 }
 
 static int add_port(struct reader *reader, const struct oneib_subnet_port *end, uint8_t number,
@@ -126,7 +126,7 @@ static int add_switches(struct reader *reader, const struct oneib_subnet *subnet
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    return oneib_smp_jobs_next(&reader->jobs, request);
+    return oneib_mad_jobs_next(&reader->jobs, request);
 }
 
 /* 16 times 4 bits, SL 0 first. */
@@ -191,7 +191,7 @@ int oneib_fabric_read_qos(struct oneib_fabric *fabric, const struct oneib_subnet
     if (outcome == 0)
         outcome = oneib_mad_run(&fabric->port, &exchange, err);
     free(reader.places);
-    oneib_smp_jobs_clear(&reader.jobs);
+    oneib_mad_jobs_clear(&reader.jobs);
     if (outcome < 0) {
         oneib_qos_reading_clear(reading);
         return oneib_wrap(err, "reading the ports' tables for service levels");

@@ -3,8 +3,8 @@
 #include "fabric/fabric_internal.h"
 
 #include "base/array.h"
+#include "fabric/mad_jobs.h"
 #include "fabric/port_info.h"
-#include "fabric/smp_jobs.h"
 #include "fabric/virtual_ports_read.h"
 #include "ib/ipoib.h"
 
@@ -22,14 +22,14 @@ struct reader {
     struct oneib_fabric *fabric;
     struct oneib_subnet *subnet;
     struct progress *progress; /* parallel to subnet->ports */
-    struct oneib_smp_jobs jobs;
+    struct oneib_mad_jobs jobs;
 };
 
 /* A virtual port is asked through its owner. */
-static struct oneib_smp_job job_for(const struct reader *reader, size_t index, uint16_t attribute)
+static struct oneib_mad_job job_for(const struct reader *reader, size_t index, uint16_t attribute)
 {
     const struct oneib_subnet_port *port = &reader->subnet->ports[index];
-    return (struct oneib_smp_job){.lid = port->lid,
+    return (struct oneib_mad_job){.lid = port->lid,
                                   .to = port->owner ? port->owner : port->guid,
                                   .attribute = attribute,
                                   .tag = index};
@@ -37,14 +37,14 @@ static struct oneib_smp_job job_for(const struct reader *reader, size_t index, u
 
 static int add_job(struct reader *reader, size_t index, uint16_t attribute, struct oneib_error *err)
 {
-    const struct oneib_smp_job job = job_for(reader, index, attribute);
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    const struct oneib_mad_job job = job_for(reader, index, attribute);
+    return oneib_mad_jobs_add(&reader->jobs, &job, err);
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    return oneib_smp_jobs_next(&reader->jobs, request);
+    return oneib_mad_jobs_next(&reader->jobs, request);
 }
 
 static unsigned block_count(const struct oneib_subnet_port *port)
@@ -55,11 +55,11 @@ static unsigned block_count(const struct oneib_subnet_port *port)
 static int ask_for_table(struct reader *reader, size_t index, struct oneib_error *err)
 {
     const struct oneib_subnet_port *port = &reader->subnet->ports[index];
-    struct oneib_smp_job job =
+    struct oneib_mad_job job =
         job_for(reader, index, port->owner ? ONEIB_VPORT_PKEY_TABLE : IB_ATTR_PKEY_TBL);
     job.modifier = port->owner ? oneib_vport_table_modifier(port->vport) : 0;
     job.blocks = block_count(port);
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    return oneib_mad_jobs_add(&reader->jobs, &job, err);
 }
 
 static void forget_table(struct oneib_subnet_port *port)
@@ -337,7 +337,7 @@ static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
 static void clear_reader(struct reader *reader)
 {
     free(reader->progress);
-    oneib_smp_jobs_clear(&reader->jobs);
+    oneib_mad_jobs_clear(&reader->jobs);
 }
 
 int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
@@ -360,10 +360,10 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 
 static int ask_for_vport(struct reader *reader, size_t index, struct oneib_error *err)
 {
-    struct oneib_smp_job job = job_for(reader, index, ONEIB_VPORT_INFO);
+    struct oneib_mad_job job = job_for(reader, index, ONEIB_VPORT_INFO);
     job.modifier = reader->subnet->ports[index].vport;
     forget_table(&reader->subnet->ports[index]);
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    return oneib_mad_jobs_add(&reader->jobs, &job, err);
 }
 
 /* A port that was read is asked for its table alone; one that was not has to say first who it is,

@@ -2,7 +2,7 @@
 #include "fabric/virtual_ports_read.h"
 #include "base/array.h"
 #include "fabric/fabric_internal.h"
-#include "fabric/smp_jobs.h"
+#include "fabric/mad_jobs.h"
 #include <stdlib.h>
 
 #define VIRTUALIZATION_INFO 0xffb0
@@ -31,7 +31,7 @@ uint8_t oneib_vport_info_state(const uint8_t *info)
 struct reader {
     struct oneib_fabric *fabric;
     struct oneib_vport_reading *reading;
-    struct oneib_smp_jobs jobs;
+    struct oneib_mad_jobs jobs;
 };
 
 /* Which virtual port a question is about. */
@@ -65,13 +65,13 @@ static int ask_blocks(struct reader *reader, const struct subject *subject, uint
                       uint32_t modifier, unsigned blocks, struct oneib_error *err)
 {
     const struct oneib_vport_owner *owner = &reader->reading->items[subject->owner];
-    const struct oneib_smp_job job = {.lid = owner->lid,
+    const struct oneib_mad_job job = {.lid = owner->lid,
                                       .to = owner->guid,
                                       .attribute = attribute,
                                       .modifier = modifier,
                                       .blocks = blocks,
                                       .tag = tag_of(subject)};
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    return oneib_mad_jobs_add(&reader->jobs, &job, err);
 }
 
 static int ask(struct reader *reader, const struct subject *subject, uint16_t attribute,
@@ -91,7 +91,7 @@ static int ask_for_table(struct reader *reader, const struct subject *subject,
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    return oneib_smp_jobs_next(&reader->jobs, request);
+    return oneib_mad_jobs_next(&reader->jobs, request);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ int oneib_fabric_read_vports(struct oneib_fabric *fabric, const struct oneib_sub
     struct reader reader = {.fabric = fabric, .reading = reading};
     *reading = (struct oneib_vport_reading){0};
     const int status = read_all(&reader, subnet, reports, report_count, err);
-    oneib_smp_jobs_clear(&reader.jobs);
+    oneib_mad_jobs_clear(&reader.jobs);
     drop_others(reading);
     if (status == 0)
         return 0;

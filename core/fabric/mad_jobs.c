@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/smp_jobs.h"
+#include "fabric/mad_jobs.h"
 #include "base/array.h"
 #include <stdlib.h>
 
-int oneib_smp_jobs_add(struct oneib_smp_jobs *jobs, const struct oneib_smp_job *job,
+int oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job,
                        struct oneib_error *err)
 {
     if (oneib_reserve(&jobs->items, &jobs->capacity, jobs->count + 1, sizeof *jobs->items, err) < 0)
@@ -12,7 +12,7 @@ int oneib_smp_jobs_add(struct oneib_smp_jobs *jobs, const struct oneib_smp_job *
     return 0;
 }
 
-static void advance(struct oneib_smp_jobs *jobs, unsigned blocks)
+static void advance(struct oneib_mad_jobs *jobs, unsigned blocks)
 {
     if (++jobs->block < blocks)
         return;
@@ -20,13 +20,13 @@ static void advance(struct oneib_smp_jobs *jobs, unsigned blocks)
     jobs->next++;
 }
 
-bool oneib_smp_jobs_next(struct oneib_smp_jobs *jobs, struct oneib_mad_request *request)
+bool oneib_mad_jobs_next(struct oneib_mad_jobs *jobs, struct oneib_mad_request *request)
 {
     if (jobs->next == jobs->count)
         return false;
-    const struct oneib_smp_job *job = &jobs->items[jobs->next];
+    const struct oneib_mad_job *job = &jobs->items[jobs->next];
     *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_CLASS,
+        .mgmt_class = job->mgmt_class ? job->mgmt_class : IB_SMI_CLASS,
         .method = IB_MAD_METHOD_GET,
         .attribute = job->attribute,
         .modifier = job->modifier + jobs->block,
@@ -39,8 +39,8 @@ bool oneib_smp_jobs_next(struct oneib_smp_jobs *jobs, struct oneib_mad_request *
     return true;
 }
 
-void oneib_smp_jobs_clear(struct oneib_smp_jobs *jobs)
+void oneib_mad_jobs_clear(struct oneib_mad_jobs *jobs)
 {
     free(jobs->items);
-    *jobs = (struct oneib_smp_jobs){0};
+    *jobs = (struct oneib_mad_jobs){0};
 }
