@@ -316,34 +316,20 @@ const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud,
 
 /* ---- whose reservation a network is ---------------------------------------------------------- */
 
-static bool is_confirmed(const struct oneib_cloud *cloud, const struct oneib_network *network)
+static bool is_operators_reservation(const struct oneib_cloud *cloud,
+                                     const struct oneib_network *network)
 {
-    if (network->parent_id == ONEIB_NO_ID)
-        return true;
-    const struct oneib_network *parent = oneib_cloud_network(cloud, network->parent_id);
-    return parent && oneib_network_may_have_reservation(parent, network->id);
-}
-
-static struct oneib_network *find_network(struct oneib_cloud *cloud, uint32_t id)
-{
-    const struct oneib_network *network = oneib_cloud_network(cloud, id);
-    return network ? &cloud->networks[network - cloud->networks] : NULL;
-}
-
-/* They say that they are another one's reservations, or nobody's. */
-static void doubt_who_denies_it(struct oneib_cloud *cloud, const struct oneib_network *parent)
-{
-    for (size_t i = 0; i < parent->reservation_count; i++) {
-        struct oneib_network *network = find_network(cloud, parent->reservations[i]);
-        if (network && network->parent_id != parent->id)
-            network->parent_unproven = true;
-    }
+    const struct oneib_network *parent =
+        network->parent_id == ONEIB_NO_ID ? NULL : oneib_cloud_network(cloud, network->parent_id);
+    return parent && oneib_network_is_operators(parent) &&
+           oneib_network_may_have_reservation(parent, network->id);
 }
 
 static void prove(const struct oneib_cloud *cloud, struct oneib_network *network)
 {
     network->parent_was_unproven = network->parent_unproven;
-    network->parent_unproven = !is_confirmed(cloud, network);
+    network->parent_unproven =
+        !oneib_network_is_operators(network) && !is_operators_reservation(cloud, network);
 }
 
 bool oneib_cloud_prove_parents(struct oneib_cloud *cloud)
@@ -351,9 +337,6 @@ bool oneib_cloud_prove_parents(struct oneib_cloud *cloud)
     bool has_changed = false;
     for (size_t i = 0; i < cloud->network_count; i++)
         prove(cloud, &cloud->networks[i]);
-    for (size_t i = 0; i < cloud->network_count; i++)
-        if (oneib_network_is_operators(&cloud->networks[i]))
-            doubt_who_denies_it(cloud, &cloud->networks[i]);
     for (size_t i = 0; i < cloud->network_count; i++)
         has_changed |= cloud->networks[i].parent_unproven != cloud->networks[i].parent_was_unproven;
     return has_changed;

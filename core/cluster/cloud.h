@@ -137,7 +137,7 @@ struct oneib_network {
     size_t lease_count, lease_capacity;
     uint32_t *reservations; /* owned, sorted: the networks to which it leases addresses */
     size_t reservation_count, reservation_capacity;
-    bool parent_unproven;     /* whose reservation it is, it does not say truly, or nobody knows:
+    bool parent_unproven;     /* a user's, and no operator's network is proven to be its parent:
                              oneib_cloud_prove_parents(). It has no members, and keeps its key from
                              others */
     bool parent_was_unproven; /* by the decision before */
@@ -215,12 +215,12 @@ bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id
  */
 void oneib_cloud_sort(struct oneib_cloud *cloud);
 /*
- * Decides parent_unproven of each network of a sorted cloud. An owner can talk OpenNebula (7.4.0)
- * into another PARENT_NETWORK_ID of his reservation, or into none; he cannot write into the parent,
- * whose leases name each of its reservations (AddressRange::to_xml()), but give them back. So a reservation is proven
- * when the network that it names leases it addresses, and no operator's other network does: what a
- * tenant's says of strangers is nothing. Where the one that it names is unreadable nobody knows
- * whom it leases to, and what the reservation says counts. Whether any of them has changed.
+ * Decides parent_unproven of each network of a sorted cloud: it is an operator's, or the operator's
+ * network that it names as its parent leases it addresses. An owner can talk OpenNebula (7.4.0) into
+ * another PARENT_NETWORK_ID of his reservation, or into none; he cannot write into the parent, whose
+ * leases name each of its reservations (AddressRange::to_xml()). Where the parent is unreadable
+ * nobody knows whom it leases to, and what the reservation says counts. Whether any of them has
+ * changed.
  */
 bool oneib_cloud_prove_parents(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */

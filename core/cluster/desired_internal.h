@@ -226,6 +226,8 @@ oneib_pkey oneib_stated_key(const struct oneib_network *network);
 const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
                                             const struct oneib_network *network);
 bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network);
+/* A user's reservation of a network that never was InfiniBand: it gets no key. */
+bool oneib_is_of_another_driver(const struct oneib_work *work, const struct oneib_network *network);
 /* The network whose key the NICs of one have: itself, or the parent whose partition it shares. */
 const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
                                             const struct oneib_network *network);

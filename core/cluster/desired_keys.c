@@ -65,13 +65,47 @@ static int say_unproven(struct oneib_work *work, const struct oneib_network *net
                         struct oneib_error *err)
 {
     return oneib_findings_add(
-        work->findings, ONEIB_VIOLATION, "reservation-unproven",
-        "look at what its owner wrote into it (onevnet show -x), take it out "
-        "again, or delete the network",
+        work->findings, ONEIB_VIOLATION, "network-unproven",
+        "look at what its owner wrote into it (onevnet show -x), and delete it; one that you gave "
+        "to a user: make it oneadmin's again (onevnet chown), and let the user use it, or reserve "
+        "from it",
         err,
-        "%s: the networks' leases do not say that it is a reservation of what "
-        "its PARENT_NETWORK_ID names: it gets no members",
+        "%s is a user's, and no reservation that a network of operators leases addresses to: it "
+        "gets no members",
         oneib_name_network(work, network->id).text);
+}
+
+/* The ledger knows a parent that was InfiniBand before somebody switched it, and a reservation that
+ * got its key before. */
+bool oneib_is_of_another_driver(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    return parent && parent->other_driver && oneib_key_of(work, parent) == 0 &&
+           oneib_key_of(work, network) == 0 && !oneib_network_is_operators(network);
+}
+
+static int say_of_another_driver(struct oneib_work *work, const struct oneib_network *network,
+                                 struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_VIOLATION, "network-unproven",
+        "look at what its owner wrote into it (onevnet show -x), and delete it", err,
+        "%s says that it is InfiniBand, and %s, whose reservation it is, never was: it gets no "
+        "members",
+        oneib_name_network(work, network->id).text,
+        oneib_name_network(work, network->parent_id).text);
+}
+
+static int say_what_is_in_doubt(struct oneib_work *work, const struct oneib_network *network,
+                                struct oneib_error *err)
+{
+    if (network->unreadable) /* it has its finding */
+        return 0;
+    if (network->parent_unproven)
+        return say_unproven(work, network, err);
+    if (!network->other_driver && oneib_is_of_another_driver(work, network))
+        return say_of_another_driver(work, network, err);
+    return 0;
 }
 
 static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
@@ -97,7 +131,7 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
     const struct oneib_network *network = &work->cloud->networks[index];
     struct oneib_entitlement *entitlement = &work->entitlements[index];
     const oneib_pkey pkey = oneib_key_of(work, network);
-    if (network->parent_unproven && say_unproven(work, network, err) < 0)
+    if (say_what_is_in_doubt(work, network, err) < 0)
         return -1;
     *entitlement = (struct oneib_entitlement){
         .cluster = index,

@@ -87,7 +87,7 @@ static bool has_own_key(const struct oneib_work *work, const struct oneib_networ
     const struct oneib_network *parent = oneib_parent_of(work, network);
     return !network->being_created && !network->other_driver &&
            !oneib_network_is_doubtful(network) && !(parent && parent->unreadable) &&
-           !oneib_shares_its_parents(work, network);
+           !oneib_is_of_another_driver(work, network) && !oneib_shares_its_parents(work, network);
 }
 
 /* oned copies the parent's VLAN_ID into a reservation: that is nobody's decision. */

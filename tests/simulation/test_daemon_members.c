@@ -600,9 +600,10 @@ static void a_host_whose_probe_overwrites_what_it_was_told_is_told_again(void **
     await_host_attribute(0, "IB_SWITCH", of_3);
 }
 
-static uint32_t network_of_user_5(const char *name)
+static uint32_t reservation_of_user_5(uint32_t parent, const char *name)
 {
-    const uint32_t network = scene_network(name, "", NULL);
+    uint32_t network;
+    MUST(lab_network_reserve(scene(), parent, name, &network, &err));
     MUST(lab_network_give(scene(), network, 5, &err));
     return network;
 }
@@ -611,12 +612,13 @@ static void who_is_beyond_the_owners_limit_is_counted_while_it_waits(void **stat
 {
     (void)state;
     scene();
-    const uint32_t first = network_of_user_5("first");
-    const uint32_t second = network_of_user_5("second");
+    const uint32_t parent = red_network();
+    const uint32_t first = reservation_of_user_5(parent, "first");
+    const uint32_t second = reservation_of_user_5(parent, "second");
     daemon_start_with(NULL, DAEMON_QUICK, "pkeys = { per_owner = 1; };");
-    const unsigned key = await_key_of(second);
+    const unsigned key = await_own_key(second);
     const uint32_t vm = scene_vm(first, 0);
-    await_holds(0, FULL(await_key_of(first)));
+    await_holds(0, FULL(await_own_key(first)));
     await_metric("oneib_members_refused{why=\"owner-limit\"}", 0);
     set_state(scene_vm(second, 0), ACTIVE, BOOT);
     await_metric("oneib_members_refused{why=\"owner-limit\"}", 1);

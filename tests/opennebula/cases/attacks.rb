@@ -360,6 +360,43 @@ check 'who forges away whose reservation the own network is has no adapter of hi
   forge_parent(his, parent)
 end
 
+# An address range as oned keeps it. It is read from the head: what stands there first counts.
+OWN_RANGE = '<AR_POOL><AR><AR_ID>0</AR_ID><TYPE>IP4</TYPE><IP>10.99.0.1</IP><MAC>02:00:0a:63:00:01</MAC><SIZE>10</SIZE>' \
+            '<ALLOCATED></ALLOCATED></AR></AR_POOL>'
+
+check 'who gives all addresses back and forges the parent away has no adapter of his choice' do
+  parent = admin.pool("PHYDEV = \"#{ELSEWHERE}\"")
+  mallory = user('mallory')
+  his = mallory.reserve(parent, 'his')
+  mallory.client.call('vn.free_ar', his.id, 0)
+  forge_head(his, "<PARENT_NETWORK_ID></PARENT_NETWORK_ID><PHYDEV>#{HERE}</PHYDEV>#{OWN_RANGE}")
+  raise 'OpenNebula kept the parent' unless his.document.get_elements('PARENT_NETWORK_ID').all? { |id| id.text.to_s.empty? }
+  raise "OpenNebula took no range: #{his.document}" unless his.document.to_s.include?('10.99.0.1')
+
+  vm = mallory.vm(his).deploy('H1').await(:boot_failure)
+  must_never_reach(vm, 'H1', his.key)
+  see_nothing
+end
+
+check 'a driver forged into a reservation of an Ethernet network brings Mallory no network' do
+  id = admin.client.call('vn.allocate', "NAME = \"#{unique('lan')}\"\nVN_MAD = \"dummy\"\nBRIDGE = \"br0\"\n" \
+                                        'AR = [ TYPE = "IP4", IP = "10.64.0.1", SIZE = "100" ]', -1).to_i
+  lan = made_network(Network.new(admin.client, id))
+  admin.client.call('vn.chmod', id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
+  mallory = user('mallory')
+  id = mallory.client.call('vn.reserve', lan.id, "NAME = \"#{unique('his')}\"\nSIZE = \"10\"").to_i
+  his = made_network(Network.new(mallory.client, id))
+  Suite.eventually('his reservation is ready', 20) { his.state == :ready or raise 'it is not' }
+  forged = breaking_out('ANOTE', '<VN_MAD>infiniband</VN_MAD>')
+  his.update("<TEMPLATE><ANOTE>#{escaped(forged)}</ANOTE></TEMPLATE>")
+  his.update('REMARK = "z"')
+  raise "OpenNebula took no forged driver: #{his.document}" unless his.document.elements['VN_MAD'].text == 'infiniband'
+
+  mallory.vm(his).deploy('H1').await(:boot_failure)
+  must('his network got a key') { his.key.nil? }
+  see_nothing
+end
+
 check 'who takes the own VM\'s events away does not keep its function open' do
   _, _, mallory, his = scene
   vm = mallory.running(his, on: 'H1')

@@ -106,11 +106,18 @@ static bool is_unproven(struct scene *scene, uint32_t id)
     return oneib_cloud_network(&scene->cloud, id)->parent_unproven;
 }
 
+static struct oneib_network *add_users(struct scene *scene, uint32_t id, oneib_pkey pkey)
+{
+    struct oneib_network *network = add_network(scene, id, pkey);
+    network->uid = network->gid = 12;
+    return network;
+}
+
 static void a_reservation_is_proven_by_its_parents_leases(void **state)
 {
     struct scene *scene = *state;
     leases_to(scene, add_network(scene, 4, 256), 6);
-    add_reservation(scene, 6, 4, 257)->uid = 12;
+    add_users(scene, 6, 257)->parent_id = 4;
     assert_false(is_unproven(scene, 4));
     assert_false(is_unproven(scene, 6));
 }
@@ -120,49 +127,59 @@ static void who_names_a_network_that_leases_him_nothing_is_unproven(void **state
     struct scene *scene = *state;
     leases_to(scene, add_network(scene, 4, 256), 6);
     add_network(scene, 5, 300)->reservations_share = true;
-    add_reservation(scene, 6, 5, 257)->uid = 12;
-    add_reservation(scene, 7, 99, 258)->uid = 12; /* there is none */
+    add_users(scene, 6, 257)->parent_id = 5;
+    add_users(scene, 7, 258)->parent_id = 99; /* there is none */
     assert_true(is_unproven(scene, 6));
     assert_true(is_unproven(scene, 7));
     assert_false(is_unproven(scene, 5));
 }
 
-static void who_denies_whose_reservation_he_is_is_unproven(void **state)
+/* Also one whose owner has given all addresses back (one.vn.free_ar). */
+static void a_users_network_that_names_no_parent_is_unproven(void **state)
 {
     struct scene *scene = *state;
-    leases_to(scene, add_network(scene, 4, 256), 6);
-    add_network(scene, 6, 257)->uid = 12;
-    scene->cloud.networks[1].gid = 1;
+    add_network(scene, 4, 256);
+    add_users(scene, 6, 257);
     assert_true(is_unproven(scene, 6));
+    scene->cloud.networks[1].gid = 0; /* an operator's */
+    assert_false(is_unproven(scene, 6));
 }
 
 /* He wrote the leases of his own networks. */
-static void what_a_tenants_network_says_of_strangers_is_nothing(void **state)
+static void what_a_users_network_leases_proves_nothing(void **state)
 {
     struct scene *scene = *state;
-    leases_to(scene, add_network(scene, 4, 256), 6);
-    add_reservation(scene, 6, 4, 257)->uid = 12;
-    struct oneib_network *his = add_network(scene, 7, 258);
-    his->uid = his->gid = 13;
-    leases_to(scene, his, 6);
-    assert_false(is_unproven(scene, 6));
-    scene->cloud.networks[2].gid = 0; /* an operator's */
+    leases_to(scene, add_users(scene, 4, 256), 6);
+    add_users(scene, 6, 257)->parent_id = 4;
     assert_true(is_unproven(scene, 6));
+    scene->cloud.networks[0].unreadable = true; /* of which he would be the one to blame */
+    assert_true(is_unproven(scene, 6));
+    scene->cloud.networks[0].gid = 0;
+    assert_false(is_unproven(scene, 6));
 }
 
 static void of_an_unreadable_parent_nobody_knows_whom_it_leases_to(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256)->unreadable = true;
-    add_reservation(scene, 6, 4, 257);
+    add_users(scene, 6, 257)->parent_id = 4;
     assert_false(is_unproven(scene, 6));
+}
+
+static void an_unreadable_reservation_is_proven_like_any_other(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_users(scene, 6, 257)->parent_id = 4;
+    scene->cloud.networks[1].unreadable = true;
+    assert_true(is_unproven(scene, 6));
 }
 
 static void a_reservation_is_proven_again_when_it_is_leased_to(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
-    add_reservation(scene, 6, 4, 257);
+    add_users(scene, 6, 257)->parent_id = 4;
     assert_true(is_unproven(scene, 6));
     leases_to(scene, &scene->cloud.networks[0], 6);
     assert_false(is_unproven(scene, 6));
@@ -178,8 +195,9 @@ int main(void)
         SCENE_TEST(an_empty_cloud_can_be_sorted_and_cleared_twice),
         SCENE_TEST(a_reservation_is_proven_by_its_parents_leases),
         SCENE_TEST(who_names_a_network_that_leases_him_nothing_is_unproven),
-        SCENE_TEST(who_denies_whose_reservation_he_is_is_unproven),
-        SCENE_TEST(what_a_tenants_network_says_of_strangers_is_nothing),
+        SCENE_TEST(a_users_network_that_names_no_parent_is_unproven),
+        SCENE_TEST(what_a_users_network_leases_proves_nothing),
+        SCENE_TEST(an_unreadable_reservation_is_proven_like_any_other),
         SCENE_TEST(of_an_unreadable_parent_nobody_knows_whom_it_leases_to),
         SCENE_TEST(a_reservation_is_proven_again_when_it_is_leased_to),
     };

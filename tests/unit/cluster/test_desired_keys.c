@@ -206,7 +206,46 @@ static void an_unproven_reservation_is_not_in_the_partition_of_what_it_names(voi
     assert_listed(scene, 257, port_of(1), "none");
     assert_listed(scene, 257, 0x55, "none");
     assert_int_equal(0, scene->desired.request_count);
-    assert_finding(scene, "reservation-unproven", ONEIB_VIOLATION, "network 5");
+    assert_finding(scene, "network-unproven", ONEIB_VIOLATION, "network 5");
+}
+
+static void add_users_reservation_of_other_driver(struct scene *scene, unsigned parents_key)
+{
+    struct oneib_network *parent = add_network(scene, 4, parents_key);
+    parent->other_driver = strdup("bridge");
+    assert_non_null(parent->other_driver);
+    struct oneib_network *reservation = add_reservation(scene, 6, 4, 0);
+    reservation->uid = reservation->gid = 12;
+}
+
+/* An owner can forge another VN_MAD as he can another parent. */
+static void a_users_reservation_of_an_ethernet_network_gets_no_key(void **state)
+{
+    struct scene *scene = *state;
+    add_users_reservation_of_other_driver(scene, 0);
+    compute(scene);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_finding(scene, "network-unproven", ONEIB_VIOLATION, "network 4");
+
+    scene->cloud.networks[1].gid = 0; /* an operator's */
+    compute(scene);
+    assert_int_equal(1, scene->desired.request_count);
+    assert_no_finding(scene, "network-unproven");
+
+    scene->cloud.networks[1].gid = 12;
+    give_key(scene, 6, 257); /* when its parent was InfiniBand, and there was no key left for it */
+    compute(scene);
+    assert_no_finding(scene, "network-unproven");
+}
+
+/* The ledger knows it: somebody switched it, by Sunstone's "Update". */
+static void a_reservation_of_what_was_infiniband_gets_one(void **state)
+{
+    struct scene *scene = *state;
+    add_users_reservation_of_other_driver(scene, 256);
+    compute(scene);
+    assert_int_equal(1, scene->desired.request_count);
+    assert_no_finding(scene, "network-unproven");
 }
 
 static void an_unreadable_network_gets_no_key(void **state)
@@ -1048,6 +1087,8 @@ int main(void)
         SCENE_TEST(an_unreadable_network_opens_no_partition_of_the_operators),
         SCENE_TEST(an_unreadable_reservation_has_not_even_its_parents_static_members),
         SCENE_TEST(an_unproven_reservation_is_not_in_the_partition_of_what_it_names),
+        SCENE_TEST(a_users_reservation_of_an_ethernet_network_gets_no_key),
+        SCENE_TEST(a_reservation_of_what_was_infiniband_gets_one),
         SCENE_TEST(an_unreadable_network_gets_no_key),
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
