@@ -58,7 +58,7 @@ static int add_devices_of(virDomainPtr domain, unsigned flags, struct oneib_devi
                           struct oneib_error *err)
 {
     oneib_autofree char *xml = virDomainGetXMLDesc(domain, flags);
-    return xml ? oneib_devices_add(xml, devices, err)
+    return xml ? oneib_devices_add(xml, strlen(xml), devices, err)
                : oneib_libvirt_fail(err, "its document cannot be read");
 }
 

@@ -4,7 +4,7 @@
 #define ONEIB_ONEIB_NODE_ONEIB_DOMAINS_LIBVIRT_EVENTS_H
 
 #include "base/error.h"
-#include "oneib-node/oneib-domains/devices.h"
+#include "domain/devices.h"
 #include <libvirt/libvirt.h>
 #include <stdbool.h>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib-node/oneib-domains/devices.h"
+#include "domain/devices.h"
 #include "base/array.h"
 #include "domain/device_tree.h"
 #include "domain/xml_tree.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* Each once: one that runs often is defined with the devices that it has. */
 static int add_device(const struct oneib_pci *device, struct oneib_devices *devices,
@@ -30,10 +29,11 @@ static int add_source(const xmlNode *node, struct oneib_devices *devices, struct
     return add_device(&source, devices, err);
 }
 
-int oneib_devices_add(const char *xml, struct oneib_devices *devices, struct oneib_error *err)
+int oneib_devices_add(const char *xml, size_t length, struct oneib_devices *devices,
+                      struct oneib_error *err)
 {
     oneib_autotree xmlDoc *document = NULL;
-    if (oneib_tree_parse(xml, strlen(xml), &document, err) < 0)
+    if (oneib_tree_parse(xml, length, &document, err) < 0)
         return -1;
     for (const xmlNode *node = oneib_device_first(document); node; node = oneib_device_next(node))
         if (oneib_device_takes_pci(node) && add_source(node, devices, err) < 0)

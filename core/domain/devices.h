@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The PCI devices of the host that a domain's document names. */
-#ifndef ONEIB_ONEIB_NODE_ONEIB_DOMAINS_DEVICES_H
-#define ONEIB_ONEIB_NODE_ONEIB_DOMAINS_DEVICES_H
+#ifndef ONEIB_DOMAIN_DEVICES_H
+#define ONEIB_DOMAIN_DEVICES_H
 
 #include "base/error.h"
 #include "ib/pci.h"
@@ -14,8 +14,9 @@ struct oneib_devices {
 };
 
 /* Adds those of the document. A device whose address cannot be read is PROTOCOL: nobody knows what
- * it is. */
-int oneib_devices_add(const char *xml, struct oneib_devices *devices, struct oneib_error *err);
+ * it is. INPUT: no document of a domain's. */
+int oneib_devices_add(const char *xml, size_t length, struct oneib_devices *devices,
+                      struct oneib_error *err);
 bool oneib_devices_are_equal(const struct oneib_devices *a, const struct oneib_devices *b);
 void oneib_devices_clear(struct oneib_devices *devices);
 
