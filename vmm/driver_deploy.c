@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "domain/devices.h"
 #include "domain/document.h"
 #include "domain/edit.h"
 #include "hca/reservations.h"
@@ -24,6 +25,54 @@ static int check_document(const struct oneib_vmm *vmm, struct oneib_error *err)
     const int outcome = oneib_plug_check_owner(&description, vmm->vm->id, err);
     oneib_domain_description_clear(&description);
     return outcome < 0 ? oneib_wrap(err, "the document to deploy") : 0;
+}
+
+static int check_whose(const struct oneib_vmm *vmm, const struct oneib_devices *devices,
+                       const struct oneib_vf_table *table, struct oneib_error *err)
+{
+    for (size_t i = 0; i < devices->count; i++) {
+        const struct oneib_vf_record *record = oneib_vf_table_of_vf(table, &devices->items[i]);
+        char address[ONEIB_PCI_TEXT_SIZE];
+        if (!record || record->vm_id == vmm->vm->id)
+            continue;
+        oneib_pci_format(&record->vf, address);
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the document to deploy of VM %" PRIu32 " names %s, a virtual function "
+                          "that is another VM's ('oneib hca'): somebody has put it into RAW, or "
+                          "markup into what the template says; remove it there",
+                          vmm->vm->id, address);
+    }
+    return 0;
+}
+
+/* Where nobody has a VF, whatever document there is hurts nobody. */
+static int check_devices(const struct oneib_vmm *vmm, const struct oneib_devices *devices,
+                         const struct oneib_error *fault, struct oneib_error *err)
+{
+    struct oneib_vf_table table = {0};
+    int outcome = oneib_reservations_read(&table, err);
+    if (outcome == 0 && table.count > 0 && fault->code != ONEIB_ERROR_NONE) {
+        *err = *fault;
+        outcome = oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
+    } else if (outcome == 0) {
+        outcome = check_whose(vmm, devices, &table, err);
+    }
+    oneib_vf_table_clear(&table);
+    return outcome;
+}
+
+/* libvirt gives a domain what its document names, whoever has written that there. A VF that another
+ * VM has out of its domain at this moment is open all the same, at that VM's key. */
+static int spare_others_vfs(const struct oneib_vmm *vmm, struct oneib_error *err)
+{
+    struct oneib_devices devices = {0};
+    struct oneib_error fault = {0};
+    int outcome =
+        oneib_devices_add(vmm->upstream.input, vmm->upstream.input_length, &devices, &fault);
+    if (outcome < 0 || devices.count > 0)
+        outcome = check_devices(vmm, &devices, &fault, err);
+    oneib_devices_clear(&devices);
+    return outcome;
 }
 
 static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
@@ -76,6 +125,8 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
     struct plan plan;
     int lock = -1;
     if (oneib_upstream_check(&vmm->upstream, err) < 0)
+        return -1;
+    if (spare_others_vfs(vmm, err) < 0)
         return -1;
     if (vmm->vm->nic_count == 0)
         return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);

@@ -311,6 +311,78 @@ static void a_document_that_has_the_vf_already_is_refused(void **state)
     assert_refused("0000:81:00.5");
 }
 
+/* ---- others' VFs ----------------------------------------------------------------------------- */
+
+/* VF 6 is VM 43's, which has it out of its domain: it is being saved. */
+static void give_a_vf_to_another_vm(void)
+{
+    record_open(1, 6);
+    table.items[0].vm_id = 43;
+    write_table();
+}
+
+#define NAMES_VF_6(element)                                                                        \
+    "<" element "><source><address domain='0' bus='0x81' slot='0' function='7'/></source></"
+
+static void a_document_that_names_another_vms_vf_is_refused(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {
+        NAMES_VF_6("hostdev mode='subsystem' type='pci' managed='yes'") "hostdev>",
+        NAMES_VF_6("hostdev type='pci'") "hostdev>",
+        NAMES_VF_6("interface type='hostdev'") "interface>",
+        "</devices><devices>" NAMES_VF_6("hostdev type='pci'") "hostdev>",
+    };
+    give_a_vf_to_another_vm();
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        document = domain_document(devices[i]);
+        assert_refused("names 0000:81:00.7, a virtual function that is another VM's");
+    }
+    add_nic(1);
+    record_open(1, 4);
+    document = domain_document(devices[0]);
+    assert_refused("names 0000:81:00.7, a virtual function that is another VM's");
+}
+
+static void what_is_no_vms_may_be_named(void **state)
+{
+    (void)state;
+    give_a_vf_to_another_vm();
+    document = domain_document("<hostdev mode='subsystem' type='pci'><source><address domain='0' "
+                               "bus='0x10' slot='0' function='5'/></source></hostdev>");
+    assert_int_equal(deploy(), 0);
+    assert_string_equal(deployed()->data, document->data);
+}
+
+/* Nobody knows which device it names, and it may be that one. */
+static void a_document_that_cannot_be_read_is_refused_where_a_vm_has_a_vf(void **state)
+{
+    (void)state;
+    struct oneib_text odd = {0};
+    oneib_text_append(&odd, "<!DOCTYPE domain><domain><name>" DOMAIN "</name><devices/></domain>");
+    document = &odd;
+    give_a_vf_to_another_vm();
+    assert_refused("VM 42: the domain's document has a document type");
+    oneib_text_clear(&odd);
+    document = domain_document("<hostdev type='pci'><source/></hostdev>");
+    assert_refused("names no PCI address");
+}
+
+/* As long as a machine runs nothing of ours, it starts whatever libvirt starts. */
+static void without_a_vf_in_use_other_vms_start_whatever_their_document_says(void **state)
+{
+    (void)state;
+    struct oneib_text odd = {0};
+    oneib_text_append(&odd, "<!DOCTYPE domain><domain><name>" DOMAIN "</name><devices/></domain>");
+    document = &odd;
+    assert_int_equal(deploy(), 0);
+    oneib_text_clear(&odd);
+    tree_write("nonsense", "/run/oneib/vfs");
+    live_standin_reset();
+    document = domain_document("");
+    assert_int_equal(deploy(), 0);
+}
+
 /* ---- deferred GUIDs -------------------------------------------------------------------------- */
 
 static void deferred_guids_are_completed_before_the_start(void **state)
@@ -562,6 +634,10 @@ int main(void)
         TEST(a_document_without_the_nics_interface_is_refused),
         TEST(an_interface_that_is_connected_to_a_bridge_is_refused),
         TEST(a_document_that_has_the_vf_already_is_refused),
+        TEST(a_document_that_names_another_vms_vf_is_refused),
+        TEST(what_is_no_vms_may_be_named),
+        TEST(a_document_that_cannot_be_read_is_refused_where_a_vm_has_a_vf),
+        TEST(without_a_vf_in_use_other_vms_start_whatever_their_document_says),
         TEST(deferred_guids_are_completed_before_the_start),
         TEST(a_guid_that_cannot_be_completed_fails_before_the_start),
         TEST(a_closed_vf_is_opened_before_the_start),
