@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whole clouds with hostile users, from the documents to what VFs reach. Two users write into their
- * reservations and VMs what they like: keys, static members, sharing, NICs of others' networks,
- * documents that cannot be read. VMs come, go and migrate, networks are deleted and reserved, hosts
- * are cut off and do nothing then. After each step the desired state, the ledger, the grants and
- * the gate are computed as oneibd does it, nodes that are connected open what they are granted, and
- * no VF may reach what its VM's own network is not: judged by who truly has leased what, which is
- * in no document here.
+ * reservations and VMs what they like: keys, static members, sharing, NICs of others' networks, NICs
+ * and reservations that are limited members, documents that cannot be read. VMs come, go and migrate,
+ * networks are deleted and reserved, hosts are cut off and do nothing then. After each step the
+ * desired state, the ledger, the grants and the gate are computed as oneibd does it, nodes that are
+ * connected open what they are granted, and no VF may reach what its VM's own network is not, nor more
+ * of it than its NIC is to: judged by who truly has leased what, which is in no document here.
+ *
+ * Of a host with mlx4 the VFs share the port's table. With mlx5 each is a port of its own, to which
+ * the subnet manager gives the keys of the partitions that list its GUID, whoever has that.
  */
 #include "cluster/desired.h"
 #include "cluster/grants.h"
@@ -18,10 +21,13 @@
 #define HOSTS 3
 #define NETWORKS 8 /* at a time; 0 and 1 are the operator's */
 #define VMS 8
-#define PLACES 6 /* of a port's table */
+#define VFS 12
+#define NICS_MAX 64 /* that one node is told of */
+#define PLACES 6    /* of a port's table */
 #define FIRST_KEY 300
 #define KEYS 8
-#define LONGEST 96 /* bytes of input: some 30 steps */
+#define LONGEST 97 /* bytes of input: some 30 steps */
+#define SITE 7
 #define STORAGE UINT64_C(0x9000)
 #define ROOT_PORT UINT64_C(0x0002c90300000000)
 
@@ -30,10 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* ---- the truth ------------------------------------------------------------------------------- */
 
 struct vm {
+    uint32_t id;           /* nobody's ever again */
     uint32_t host, source; /* 0: none */
     size_t network;        /* that has truly leased to it */
     uint32_t claimed;      /* the network's id in its document */
     bool is_there, unreadable;
+    bool narrowed; /* the NIC is to be a limited member */
 };
 
 struct network {
@@ -44,28 +52,36 @@ struct network {
     oneib_guid statics;
 };
 
-/* A VF, as it really is, and where its map leads. */
-struct vf {
-    bool open;
-    uint32_t cluster, network_id;
-    oneib_pkey pkey;
-    unsigned place;
-};
-
+/* What a port, or a VF that is one, holds. */
 struct place {
     oneib_pkey pkey; /* 0: free */
+    bool limited;
     uint32_t cluster;
 };
 
+/* A VF that a VM has, as it really is. */
+struct vf {
+    bool taken;
+    bool open;           /* mlx4: its map leads to `place` of the port's table */
+    bool has_guid;       /* mlx5: the fabric sees it, and `own` is what it holds */
+    bool limited;        /* as it was granted */
+    bool truly_narrowed; /* as its NIC is */
+    uint32_t vm_id, cluster, network_id;
+    oneib_pkey pkey;
+    unsigned place;
+    struct place own;
+};
+
 struct node {
-    bool connected;
+    bool connected, is_mlx5;
     struct place places[PLACES];
-    struct vf vfs[VMS];
+    struct vf vfs[VFS];
     struct oneib_grant_list *follows, *sent;
     bool was_sent;
-    struct oneib_vf_record records[VMS]; /* as it reported last */
+    struct oneib_vf_record records[VFS]; /* as it reported last */
     size_t record_count;
-    struct oneib_nic_name told[VMS];
+    struct oneib_nic_name told[NICS_MAX];
+    size_t told_count;
     oneib_pkey keys[64]; /* IB_KEYS */
     size_t key_count;
 };
@@ -76,7 +92,7 @@ struct world {
     struct network networks[NETWORKS];
     struct vm vms[VMS];
     struct node nodes[HOSTS];
-    uint32_t next_id;
+    uint32_t next_id, next_vm;
     struct oneib_cloud cloud;
     struct oneib_ledger ledger;
     struct oneib_partition_table in_force, static_partitions;
@@ -104,12 +120,28 @@ static oneib_guid port_of(size_t host)
     return ROOT_PORT + host;
 }
 
-/* The network whose partition the members of one are in. */
+static const struct vm *vm_with_id(const struct world *world, uint32_t id)
+{
+    for (size_t i = 0; i < VMS; i++)
+        if (world->vms[i].is_there && world->vms[i].id == id)
+            return &world->vms[i];
+    return NULL;
+}
+
+/* The network whose partition the members of one are in. Whether one that cannot be read shares its
+ * own nobody knows: it does not. */
 static const struct network *home_of(const struct world *world, const struct network *network)
 {
     const struct network *parent =
         network->parent < NETWORKS ? &world->networks[network->parent] : NULL;
-    return parent && parent->is_there && parent->shares ? parent : network;
+    return parent && parent->is_there && parent->shares && !parent->unreadable ? parent : network;
+}
+
+static uint32_t cluster_of(const struct world *world, uint32_t vm_id)
+{
+    const struct vm *vm = vm_with_id(world, vm_id);
+    require(vm != NULL, "a VF of nobody's");
+    return home_of(world, &world->networks[vm->network])->id;
 }
 
 /* ---- what happens ---------------------------------------------------------------------------- */
@@ -165,10 +197,13 @@ static void write_into(struct world *world, struct network *network)
 
 static void change_vm(struct world *world, struct vm *vm)
 {
-    const uint32_t host = 1 + take(world, HOSTS);
+    const unsigned choice = take(world, HOSTS * 4);
+    const uint32_t host = 1 + choice % HOSTS;
     const size_t network = take(world, NETWORKS);
     if (!vm->is_there && world->networks[network].is_there)
-        *vm = (struct vm){.is_there = true,
+        *vm = (struct vm){.id = world->next_vm++,
+                          .is_there = true,
+                          .narrowed = choice / HOSTS == 3,
                           .host = host,
                           .network = network,
                           .claimed = world->networks[network].id};
@@ -235,6 +270,11 @@ static void add_network(struct world *world, const struct network *network)
                 "no memory");
 }
 
+static const char *device_of(const struct node *node)
+{
+    return node->is_mlx5 ? "mlx5_0" : "mlx4_0";
+}
+
 static void add_host(struct world *world, size_t index)
 {
     struct oneib_error err;
@@ -243,29 +283,29 @@ static void add_host(struct world *world, size_t index)
     struct oneib_hca_port *port = host ? oneib_host_add_port(host, &err) : NULL;
     require(port, "no memory");
     host->id = (uint32_t)index + 1;
-    *port = (struct oneib_hca_port){.device = "mlx4_0",
-                                    .port = 1,
-                                    .driver = ONEIB_HCA_MLX4,
+    *port = (struct oneib_hca_port){.port = 1,
+                                    .driver = node->is_mlx5 ? ONEIB_HCA_MLX5 : ONEIB_HCA_MLX4,
                                     .port_guid = port_of(index + 1),
                                     .pkeys_max = PLACES,
-                                    .vfs_total = VMS};
+                                    .vfs_total = VFS};
+    strcpy(port->device, device_of(node));
     host->keys = calloc(node->key_count + 1, sizeof *host->keys);
     require(host->keys, "no memory");
     memcpy(host->keys, node->keys, node->key_count * sizeof *host->keys);
     host->key_count = node->key_count;
 }
 
-static void add_vm(struct world *world, uint32_t id)
+static void add_vm(struct world *world, const struct vm *vm)
 {
     struct oneib_error err;
-    const struct vm *vm = &world->vms[id];
     const struct network *leased = &world->networks[vm->network];
     if (!vm->is_there || vm->unreadable)
         return;
     struct oneib_attachment *nic = oneib_cloud_add_attachment(&world->cloud, &err);
     require(nic, "no memory");
-    *nic = (struct oneib_attachment){.since = id,
-                                     .vm_id = id,
+    *nic = (struct oneib_attachment){.since = vm->id,
+                                     .vm_id = vm->id,
+                                     .narrowed = vm->narrowed,
                                      .network_id = vm->claimed,
                                      .host_id = vm->host,
                                      .source_host_id = vm->source ? vm->source : ONEIB_NO_ID,
@@ -283,8 +323,8 @@ static void build_cloud(struct world *world)
             add_network(world, &world->networks[i]);
     for (size_t i = 0; i < HOSTS; i++)
         add_host(world, i);
-    for (uint32_t i = 0; i < VMS; i++)
-        add_vm(world, i);
+    for (size_t i = 0; i < VMS; i++)
+        add_vm(world, &world->vms[i]);
     oneib_cloud_sort(&world->cloud);
 }
 
@@ -306,7 +346,7 @@ static void build_subnet(const struct world *world, struct oneib_subnet *subnet,
     *subnet = (struct oneib_subnet){.ports = ports, .port_count = HOSTS, .sm_port_guid = 1};
 }
 
-static const struct oneib_policy policy = {.site = 7,
+static const struct oneib_policy policy = {.site = SITE,
                                            .pkey_first = FIRST_KEY,
                                            .pkey_last = FIRST_KEY + KEYS,
                                            .resting_max = 3,
@@ -361,6 +401,8 @@ static void snapshot_nodes(struct world *world, struct oneib_node_snapshot *snap
                                                     .table_known = true,
                                                     .records = node->records,
                                                     .record_count = node->record_count,
+                                                    .told = node->told,
+                                                    .told_count = node->told_count,
                                                     .sent = node->was_sent ? node->sent : NULL};
     }
 }
@@ -370,17 +412,24 @@ static void snapshot_nodes(struct world *world, struct oneib_node_snapshot *snap
 static void report(struct node *node)
 {
     node->record_count = 0;
-    for (uint32_t i = 0; i < VMS; i++)
-        if (node->vfs[i].open)
-            node->records[node->record_count++] =
-                (struct oneib_vf_record){.vf = {.bus = 0x81, .function = (uint8_t)(i % 8)},
-                                         .device = "mlx4_0",
-                                         .index = (uint16_t)i,
-                                         .port = 1,
-                                         .vm_id = i,
-                                         .network_id = node->vfs[i].network_id,
-                                         .pkey = node->vfs[i].pkey,
-                                         .stage = ONEIB_VF_OPEN};
+    for (uint32_t i = 0; i < VFS; i++) {
+        const struct vf *vf = &node->vfs[i];
+        if (!vf->taken)
+            continue;
+        struct oneib_vf_record *record = &node->records[node->record_count++];
+        *record = (struct oneib_vf_record){
+            .vf = {.bus = 0x81, .slot = (uint8_t)(i / 8), .function = (uint8_t)(i % 8)},
+            .index = (uint16_t)i,
+            .port = 1,
+            .vm_id = vf->vm_id,
+            .network_id = vf->network_id,
+            .site = SITE,
+            .pkey = vf->pkey,
+            .limited = vf->limited,
+            .stage = vf->open ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED,
+            .guid = vf->has_guid ? ONEIB_VF_GUID_SET : ONEIB_VF_GUID_NONE};
+        strcpy(record->device, device_of(node));
+    }
 }
 
 /* A list is large, and mostly empty. */
@@ -391,35 +440,110 @@ static void copy_list(struct oneib_grant_list *to, const struct oneib_grant *gra
         memcpy(to->items, grants, count * sizeof *grants);
 }
 
-static void follow(struct node *node)
+static struct vf *vf_of(struct node *node, uint32_t vm_id)
+{
+    for (size_t i = 0; i < VFS; i++)
+        if (node->vfs[i].taken && node->vfs[i].vm_id == vm_id)
+            return &node->vfs[i];
+    return NULL;
+}
+
+/* What a VF can be open by: an entry that is not wider than the grant. */
+static bool fits(const struct place *place, const struct oneib_grant *grant)
+{
+    return place->pkey == grant->pkey && (!grant->limited || place->limited);
+}
+
+/* Takes from it what it is granted no more; one whose VM is granted nothing is given back. */
+static void narrow(struct node *node, struct vf *vf)
+{
+    const struct oneib_grant *grant = oneib_grant_list_find(node->follows, vf->vm_id, 0);
+    if (!grant || grant->network_id != vf->network_id) {
+        *vf = (struct vf){0};
+        return;
+    }
+    const struct place *place = node->is_mlx5 ? &vf->own : &node->places[vf->place];
+    vf->open = vf->open && grant->pkey == vf->pkey && fits(place, grant);
+    vf->limited = grant->limited;
+    vf->pkey = grant->pkey;
+}
+
+static struct vf *take_vf(const struct world *world, struct node *node,
+                          const struct oneib_grant *grant)
+{
+    const struct vm *vm = vm_with_id(world, grant->vm_id);
+    for (size_t i = 0; i < VFS; i++)
+        if (!node->vfs[i].taken) {
+            node->vfs[i] = (struct vf){.taken = true,
+                                       .vm_id = grant->vm_id,
+                                       .truly_narrowed = vm->narrowed,
+                                       .network_id = grant->network_id,
+                                       .limited = grant->limited,
+                                       .pkey = grant->pkey};
+            return &node->vfs[i];
+        }
+    return NULL;
+}
+
+/* A list that came: what it allows no more is closed, and whose GUID may be set has it. */
+static void follow(const struct world *world, struct node *node)
 {
     copy_list(node->follows, node->sent->items, node->sent->count);
-    for (uint32_t i = 0; i < VMS; i++) {
-        const struct oneib_grant *grant = oneib_grant_list_find(node->follows, i, 0);
-        if (!grant || grant->pkey != node->vfs[i].pkey ||
-            grant->network_id != node->vfs[i].network_id ||
-            node->places[node->vfs[i].place].pkey != grant->pkey)
-            node->vfs[i].open = false;
+    for (size_t i = 0; i < VFS; i++)
+        if (node->vfs[i].taken)
+            narrow(node, &node->vfs[i]);
+    for (size_t i = 0; i < node->follows->count; i++) {
+        const struct oneib_grant *grant = &node->follows->items[i];
+        struct vf *vf = vf_of(node, grant->vm_id);
+        if (!vf)
+            vf = take_vf(world, node, grant);
+        if (vf && node->is_mlx5)
+            vf->has_guid |= grant->may_set_guid;
     }
     report(node);
 }
 
 /* Where the key is, whoever it is for: a node knows no more. */
+static void open_vf(const struct world *world, struct node *node, const struct oneib_grant *grant,
+                    struct vf *vf)
+{
+    if (node->is_mlx5) {
+        vf->open |= vf->has_guid && fits(&vf->own, grant);
+        return;
+    }
+    for (unsigned place = 0; place < PLACES && !vf->open; place++)
+        if (fits(&node->places[place], grant)) {
+            vf->open = true;
+            vf->place = place;
+            vf->cluster = cluster_of(world, vf->vm_id);
+        }
+}
+
 static void open_granted(const struct world *world, struct node *node)
 {
     for (size_t i = 0; i < node->follows->count; i++) {
-        const struct oneib_grant *grant = &node->follows->items[i];
-        struct vf *vf = &node->vfs[grant->vm_id];
-        const struct vm *vm = &world->vms[grant->vm_id];
-        for (unsigned place = 0; place < PLACES && !vf->open; place++)
-            if (node->places[place].pkey == grant->pkey)
-                *vf = (struct vf){.open = true,
-                                  .cluster = home_of(world, &world->networks[vm->network])->id,
-                                  .network_id = grant->network_id,
-                                  .pkey = grant->pkey,
-                                  .place = place};
+        struct vf *vf = vf_of(node, node->follows->items[i].vm_id);
+        if (vf)
+            open_vf(world, node, &node->follows->items[i], vf);
     }
     report(node);
+}
+
+/* They come by VM, and no VM's id comes twice. */
+static void note_told(struct node *node)
+{
+    for (size_t i = 0; i < node->sent->count; i++) {
+        const struct oneib_nic_name nic = {.vm_id = node->sent->items[i].vm_id};
+        size_t place = node->told_count;
+        while (place > 0 && oneib_nic_name_compare(&node->told[place - 1], &nic) > 0)
+            place--;
+        if (place > 0 && node->told[place - 1].vm_id == nic.vm_id)
+            continue;
+        require(node->told_count < NICS_MAX, "more NICs than there are");
+        memmove(node->told + place + 1, node->told + place,
+                (node->told_count++ - place) * sizeof nic);
+        node->told[place] = nic;
+    }
 }
 
 static void send_lists(struct world *world, const struct oneib_grants *grants)
@@ -429,8 +553,9 @@ static void send_lists(struct world *world, const struct oneib_grants *grants)
         const struct oneib_host_grants *ours = oneib_grants_of_host(grants, (uint32_t)i + 1);
         copy_list(node->sent, ours ? ours->items : NULL, ours ? ours->count : 0);
         node->was_sent = true;
+        note_told(node);
         if (node->connected)
-            follow(node);
+            follow(world, node);
     }
 }
 
@@ -451,12 +576,13 @@ static void note_keys(struct world *world, const struct oneib_node_snapshot *sna
 
 /* ---- the subnet manager ---------------------------------------------------------------------- */
 
-static bool lists(const struct oneib_partition *partition, oneib_guid guid)
+static const struct oneib_member *member_of(const struct oneib_partition *partition,
+                                            oneib_guid guid)
 {
     for (size_t i = 0; partition && i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
-            return true;
-    return false;
+            return &partition->members[i];
+    return NULL;
 }
 
 static struct place *place_of(struct node *node, oneib_pkey pkey)
@@ -467,51 +593,107 @@ static struct place *place_of(struct node *node, oneib_pkey pkey)
     return NULL;
 }
 
+static struct place entry_for(const struct oneib_partition *partition,
+                              const struct oneib_member *member)
+{
+    unsigned cluster = 0;
+    require(sscanf(partition->name, "one%u", &cluster) == 1, "whose partition is it?");
+    return (struct place){partition->pkey, member->membership == ONEIB_LIMITED, cluster};
+}
+
 /* What is new takes the first place that is free. */
-static void program(struct world *world, size_t index)
+static void program_port(struct world *world, size_t index)
 {
     struct node *node = &world->nodes[index];
     const oneib_guid guid = port_of(index + 1);
     for (size_t i = 0; i < PLACES; i++)
-        if (!lists(oneib_partition_table_find(&world->in_force, node->places[i].pkey), guid))
+        if (!member_of(oneib_partition_table_find(&world->in_force, node->places[i].pkey), guid))
             node->places[i] = (struct place){0};
     for (size_t i = 0; i < world->in_force.count; i++) {
         const struct oneib_partition *partition = &world->in_force.items[i];
-        unsigned cluster = 0;
-        if (!lists(partition, guid))
+        const struct oneib_member *member = member_of(partition, guid);
+        if (!member)
             continue;
         struct place *place = place_of(node, partition->pkey);
         if (!place)
             place = place_of(node, 0);
         require(place, "a port gets more keys than it holds");
-        require(sscanf(partition->name, "one%u", &cluster) == 1, "whose partition is it?");
-        *place = (struct place){partition->pkey, cluster};
+        *place = entry_for(partition, member);
     }
+}
+
+/* Whose key it gets is the SM's to say: that is its VM's cluster of this moment. */
+static void program_vf(const struct world *world, struct vf *vf)
+{
+    if (vm_with_id(world, vf->vm_id))
+        vf->cluster = cluster_of(world, vf->vm_id);
+    const oneib_guid guid = oneib_guid_encode(SITE, vf->vm_id, 0);
+    vf->own = (struct place){0};
+    for (size_t i = 0; i < world->in_force.count; i++) {
+        const struct oneib_partition *partition = &world->in_force.items[i];
+        const struct oneib_member *member = member_of(partition, guid);
+        if (!member)
+            continue;
+        require(!vf->own.pkey, "a VF is in two partitions");
+        vf->own = entry_for(partition, member);
+    }
+}
+
+static void program(struct world *world, size_t index)
+{
+    struct node *node = &world->nodes[index];
+    program_port(world, index);
+    for (size_t i = 0; node->is_mlx5 && i < VFS; i++)
+        if (node->vfs[i].has_guid)
+            program_vf(world, &node->vfs[i]);
 }
 
 /* ---- what must be so ------------------------------------------------------------------------- */
 
+/* Where a VF leads: with mlx5 the SM decides that alone. NULL: nowhere. */
+static const struct place *reached(const struct node *node, const struct vf *vf)
+{
+    const struct place *place = NULL;
+    if (vf->taken && node->is_mlx5)
+        place = vf->has_guid ? &vf->own : NULL;
+    else if (vf->taken && vf->open)
+        place = &node->places[vf->place];
+    return place && place->pkey ? place : NULL;
+}
+
 static void vfs_reach_their_own(const struct world *world)
 {
     for (size_t i = 0; i < HOSTS; i++)
-        for (size_t j = 0; j < VMS; j++) {
+        for (size_t j = 0; j < VFS; j++) {
             const struct vf *vf = &world->nodes[i].vfs[j];
-            const struct place *place = &world->nodes[i].places[vf->place];
-            if (vf->open && place->pkey)
-                require(place->cluster == vf->cluster, "a VF reaches a stranger's cluster");
+            const struct place *place = reached(&world->nodes[i], vf);
+            if (!place)
+                continue;
+            require(place->cluster == vf->cluster, "a VF reaches a stranger's cluster");
+            require(place->limited || !vf->truly_narrowed, "a limited NIC is a full member");
         }
+}
+
+static void require_apart(const struct node *left, const struct vf *a, const struct node *right,
+                          const struct vf *b)
+{
+    const struct place *one = reached(left, a), *other = reached(right, b);
+    if (!one || !other)
+        return;
+    require(a->cluster == b->cluster || one->pkey != other->pkey, "two clusters meet by one key");
+    require(!left->is_mlx5 || !right->is_mlx5 || a->vm_id != b->vm_id,
+            "a GUID is in a partition that two VFs have");
 }
 
 static void strangers_do_not_meet(const struct world *world)
 {
-    for (size_t i = 0; i < HOSTS * VMS; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct node *left = &world->nodes[i / VMS], *right = &world->nodes[j / VMS];
-            const struct vf *a = &left->vfs[i % VMS], *b = &right->vfs[j % VMS];
-            if (a->open && b->open && a->cluster != b->cluster && left->places[a->place].pkey)
-                require(left->places[a->place].pkey != right->places[b->place].pkey,
-                        "two clusters meet by one key");
-        }
+    for (size_t i = 0; i < HOSTS * VFS; i++) {
+        const struct node *left = &world->nodes[i / VFS];
+        if (left->vfs[i % VFS].taken)
+            for (size_t j = 0; j < i; j++)
+                require_apart(left, &left->vfs[i % VFS], &world->nodes[j / VFS],
+                              &world->nodes[j / VFS].vfs[j % VFS]);
+    }
 }
 
 static const struct network *with_id(const struct world *world, uint32_t id)
@@ -528,9 +710,11 @@ static void grants_are_for_their_vms(const struct world *world, const struct one
     for (size_t i = 0; i < grants->host_count; i++)
         for (size_t j = 0; j < grants->hosts[i].count; j++) {
             const struct oneib_grant *grant = &grants->hosts[i].items[j];
-            const struct vm *vm = &world->vms[grant->vm_id];
+            const struct vm *vm = vm_with_id(world, grant->vm_id);
+            require(vm != NULL, "a grant for nobody");
             const struct network *leased = &world->networks[vm->network];
-            require(vm->is_there && grant->network_id == leased->id, "a grant without a lease");
+            require(grant->network_id == leased->id, "a grant without a lease");
+            require(grant->limited || !vm->narrowed, "a grant that is wider than its NIC");
             require(!vm->unreadable && !leased->unreadable, "a grant by what cannot be read");
             require(vm->host == grants->hosts[i].host_id || vm->source == grants->hosts[i].host_id,
                     "a grant for a host where the VM is not");
@@ -538,6 +722,13 @@ static void grants_are_for_their_vms(const struct world *world, const struct one
                 oneib_ledger_network(&world->ledger, home_of(world, leased)->id);
             require(entry && entry->pkey == grant->pkey, "a grant of another's key");
         }
+}
+
+static bool is_its_member(const struct world *world, const struct vm *vm, uint32_t host,
+                          oneib_guid guid)
+{
+    return host != 0 && guid == (world->nodes[host - 1].is_mlx5 ? oneib_guid_encode(SITE, vm->id, 0)
+                                                                : port_of(host));
 }
 
 /* Static members are an operator's, and no port is in a partition without a reason. */
@@ -557,10 +748,10 @@ static void ports_are_members_for_a_reason(const struct world *world)
             bool has_reason = rules->user == 0 && rules->statics == guid && !home->unreadable;
             for (size_t k = 0; k < VMS; k++) {
                 const struct vm *vm = &world->vms[k];
-                has_reason |=
-                    vm->is_there && !vm->unreadable &&
-                    home_of(world, &world->networks[vm->network]) == home &&
-                    (port_of(vm->host) == guid || (vm->source && port_of(vm->source) == guid));
+                has_reason |= vm->is_there && !vm->unreadable &&
+                              home_of(world, &world->networks[vm->network]) == home &&
+                              (is_its_member(world, vm, vm->host, guid) ||
+                               is_its_member(world, vm, vm->source, guid));
             }
             require(has_reason, "a port is in a partition for nobody");
         }
@@ -635,9 +826,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct oneib_grant_list lists_of[2 * HOSTS];
     struct world world = {.data = data, .size = size < LONGEST ? size : LONGEST};
+    const unsigned adapters = take(&world, 1 << HOSTS);
     for (size_t i = 0; i < HOSTS; i++) {
-        world.nodes[i] = (struct node){
-            .connected = true, .follows = &lists_of[2 * i], .sent = &lists_of[2 * i + 1]};
+        world.nodes[i] = (struct node){.connected = true,
+                                       .is_mlx5 = adapters >> i & 1,
+                                       .follows = &lists_of[2 * i],
+                                       .sent = &lists_of[2 * i + 1]};
         world.nodes[i].follows->count = world.nodes[i].sent->count = 0;
     }
     for (size_t i = 0; i < 4; i++)
