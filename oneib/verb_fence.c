@@ -22,6 +22,9 @@
  * that gives back what a VM had that has just ended (core/vf/stale.c). */
 #define PATIENCE_S 60
 #define LIFT_PATIENCE_S 180
+/* How long a port that only a probe names may still come to be the host's: a node that runs is heard
+ * within 7.5 s (ONEIB_NODE_SILENT_MS), also by an oneibd that has just started. */
+#define PROOF_PATIENCE_S 10
 #define PAUSE_MS 250
 /* Others write the ledger too: so often it is tried again. */
 #define WRITES 10
@@ -32,6 +35,7 @@ struct work {
     struct oneib_host_pick pick;
     enum oneib_fence_wish wish;
     uint32_t asked; /* what the answers to us repeat */
+    double asked_at;
 };
 
 static const struct oneib_ledger *ledger_of(const struct work *work)
@@ -113,8 +117,10 @@ static int ask_once(struct work *work, struct oneib_error *err)
 static int ask(struct work *work, struct oneib_error *err)
 {
     for (unsigned i = 0; i < WRITES; i++) {
-        if (ask_once(work, err) == 0)
+        if (ask_once(work, err) == 0) {
+            work->asked_at = oneib_now_ms();
             return 0;
+        }
         if (err->code != ONEIB_ERROR_REFUSED || read_ledger(work, err) < 0)
             return -1;
     }
@@ -124,11 +130,13 @@ static int ask(struct work *work, struct oneib_error *err)
 
 /* ---- what is answered ------------------------------------------------------------------------ */
 
-static bool is_final(enum oneib_fence_state state)
+/* Whose node reports a port as its own has it closed at the next look. */
+static bool is_final(const struct work *work, enum oneib_fence_state state)
 {
+    if (state == ONEIB_FENCE_UNPROVEN)
+        return oneib_now_ms() >= work->asked_at + PROOF_PATIENCE_S * 1000.0;
     return oneib_fence_is_closed(state) || state == ONEIB_FENCE_SHARED ||
-           state == ONEIB_FENCE_DOUBLED || state == ONEIB_FENCE_BARRED ||
-           state == ONEIB_FENCE_UNPROVEN || state == ONEIB_FENCE_GONE;
+           state == ONEIB_FENCE_DOUBLED || state == ONEIB_FENCE_BARRED || state == ONEIB_FENCE_GONE;
 }
 
 /* Since we asked, or since somebody after us did. */
@@ -146,7 +154,7 @@ static bool is_answered(const struct work *work)
     for (size_t i = 0; i < ledger->fenced_port_count; i++) {
         const struct oneib_ledger_fenced_port *port = &ledger->fenced_ports[i];
         if (port->host_id == work->pick.host_id &&
-            (!was_looked_at(work, port) || !is_final(port->state)))
+            (!was_looked_at(work, port) || !is_final(work, port->state)))
             return false;
     }
     return true;
