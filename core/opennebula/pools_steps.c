@@ -153,11 +153,9 @@ static bool needs_parent(const struct oneib_pools *pools, const struct oneib_net
             has_nic_of(pools->base, network->id));
 }
 
-/* One that was read before may have leased to nobody yet. */
+/* One that was read before may have leased to nobody yet. Nobody is asked for twice. */
 static bool is_known_parent(const struct oneib_pools *pools, const struct oneib_network *network)
 {
-    if (oneib_cloud_network(pools->documents.cloud, network->parent_id))
-        return true;
     const struct oneib_network *parent = oneib_pools_network(pools, network->parent_id);
     return parent && oneib_network_may_have_reservation(parent, network->id);
 }
@@ -523,6 +521,5 @@ int oneib_pools_complete(struct oneib_pools *pools, struct oneib_error *err)
         return -1;
     mark_unleased(pools);
     oneib_id_set_sort(&pools->documents.vms_seen);
-    oneib_pools_report_progress(pools);
     return forget_others(pools, err);
 }

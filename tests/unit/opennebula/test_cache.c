@@ -520,6 +520,30 @@ static void the_parent_of_a_switched_reservation_is_known_when_it_is_switched_to
     assert_int_equal(fixture->cloud.network_count, 0);
 }
 
+/* VMs name reservations in another order than that of their ids. */
+static void the_parents_of_all_switched_reservations_are_known(void **state)
+{
+    struct fixture *fixture = *state;
+    static char reservations[3][256];
+    static const char *const parents[] = {SWITCHED("10"), SWITCHED("11"), SWITCHED("12")};
+    static const char *const vms[] = {VM("3", RUNNING, NIC("22", "0")),
+                                      VM("4", RUNNING, NIC("21", "0")),
+                                      VM("5", RUNNING, NIC("20", "0"))};
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID><ID>4</ID><ID>5</ID>"),
+           HOST("1", "<ID>3</ID><ID>4</ID><ID>5</ID>"));
+    for (int i = 0; i < 3; i++) {
+        snprintf(reservations[i], sizeof reservations[i],
+                 "<VNET><ID>%d</ID><PARENT_NETWORK_ID>%d</PARENT_NETWORK_ID><VN_MAD>bridge</VN_MAD>"
+                 "<VLAN_ID>300</VLAN_ID>" LEASES(LESSEE("%d")) "</VNET>",
+                 20 + i, 10 + i, 5 - i);
+        stands(NETWORK_OBJECT, 10 + i, parents[i], parents[i]);
+        stands(NETWORK_OBJECT, 20 + i, reservations[i], reservations[i]);
+        stands(VM_OBJECT, 3 + i, vms[i], vms[i]);
+    }
+    read_pools_first(fixture);
+    assert_int_equal(fixture->cloud.network_count, 6);
+}
+
 static void the_vms_of_another_drivers_network_are_not_asked_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -665,6 +689,21 @@ static void new_vms_are_found_beyond_the_highest_known(void **state)
     must_refresh(fixture, "window 4 -1\nvm 8\n");
     assert_int_equal(fixture->cloud.vm_count, 2);
     assert_int_equal(fixture->cloud.vm_end, 9);
+}
+
+static void a_new_vm_that_a_network_names_is_the_highest_known(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))),
+           NETWORK("7", LEASES(LESSEE("3") LESSEE("4"))));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
+    stands(VM_OBJECT, 4, GONE, VM("4", RUNNING, NIC("7", "0")));
+    stands(HOST_OBJECT, 1, HOST("1", ""), HOST("1", ""));
+    read_pools_first(fixture);
+    assert_int_equal(fixture->cloud.vm_end, 4);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\nvm 4\n");
+    assert_int_equal(fixture->cloud.vm_end, 5);
 }
 
 static void a_nic_whose_lease_ended_with_its_network_read_again_is_looked_into(void **state)
@@ -996,6 +1035,7 @@ int main(void)
         TEST(a_reservation_whose_parent_leases_it_nothing_is_unproven),
         TEST(a_parent_that_leases_to_its_reservation_by_now_is_news),
         TEST(the_parent_of_a_switched_reservation_is_known_when_it_is_switched_too),
+        TEST(the_parents_of_all_switched_reservations_are_known),
         TEST(the_vms_of_another_drivers_network_are_not_asked_for),
         TEST(a_switched_network_that_is_set_back_is_a_change),
         TEST(findings_of_an_object_read_again_are_replaced),
@@ -1006,6 +1046,7 @@ int main(void)
         TEST(a_vm_that_was_not_known_and_is_on_a_host_is_read),
         TEST(a_vm_that_is_named_in_vain_is_not_asked_for_again_and_again),
         TEST(new_vms_are_found_beyond_the_highest_known),
+        TEST(a_new_vm_that_a_network_names_is_the_highest_known),
         TEST(a_nic_whose_lease_ended_with_its_network_read_again_is_looked_into),
         TEST(a_vm_that_a_window_was_not_asked_for_stays_as_it_was),
         TEST(a_vm_that_a_window_shows_twice_is_not_changed_by_it),

@@ -828,7 +828,7 @@ static void many_made_up_vms_do_not_move_the_end_either(void **state)
     struct oneib_text document = {0};
     oneib_text_append(&document, "<VM><ID>25</ID>" RUNNING "</VM>");
     for (int i = 0; i < 100; i++)
-        oneib_text_printf(&document, "<VM><ID>%d</ID></VM>", 1000 + i);
+        oneib_text_printf(&document, "<VM><ID>%d</ID></VM>", 26 + i);
     cloud_of_oned.networks = "<VNET_POOL></VNET_POOL>";
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 25, .pool_document = document.data, .document = "<VM><ID>25</ID>" RUNNING "</VM>"};
@@ -1042,6 +1042,17 @@ static void a_nic_that_the_other_drivers_network_does_not_know_of_is_marked(void
         .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
     must_read_pools(fixture);
     assert_true(fixture->cloud.attachments[0].unleased);
+}
+
+/* Whose it is stays in doubt, and asking by itself would say the same. */
+static void a_parent_that_was_just_read_is_not_asked_for_again(void **state)
+{
+    struct fixture *fixture = *state;
+    cloud_of_oned.networks = "<VNET_POOL>" NETWORK_OF("7", "")
+        NETWORK_OF("8", "<PARENT_NETWORK_ID>7</PARENT_NETWORK_ID>") "</VNET_POOL>";
+    must_read_pools(fixture);
+    assert_calls("user\nnetwork 7\nnetwork 8\nwindow 0 -1\n");
+    assert_true(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
 }
 
 static void a_vm_that_a_new_network_names_is_asked_for_too(void **state)
@@ -1364,6 +1375,7 @@ int main(void)
         TEST(a_vanished_network_is_asked_for_once),
         TEST(a_network_that_another_driver_serves_now_is_known_by_its_nics),
         TEST(a_nic_that_the_other_drivers_network_does_not_know_of_is_marked),
+        TEST(a_parent_that_was_just_read_is_not_asked_for_again),
         TEST(a_vm_that_a_new_network_names_is_asked_for_too),
         TEST(a_nic_younger_than_its_networks_document_is_believed),
         TEST(a_list_that_names_the_vm_does_not_vouch_for_its_nic),
