@@ -572,6 +572,7 @@ static int add_twice(struct work *work, struct placed *placed, struct oneib_gran
     grants->twice[grants->twice_count++] = placed->grant.guid;
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, placed->grant.vm_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, placed->host_id);
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "guid-twice",
         "when that host has failed: oneib fence; else end what is left of the "

@@ -273,14 +273,14 @@ static int add_entries(struct gating *gating, const struct oneib_partition_table
     return 0;
 }
 
-/* Of what is said twice of an entry the narrower counts. */
+/* Of what a file in force says twice of an entry the narrower counts. What is desired is there once. */
 static void merge_into(struct entry *entry, const struct entry *other)
 {
     if (other->in_force)
         entry->before =
             entry->in_force && entry->before < other->before ? entry->before : other->before;
     if (other->desired)
-        entry->after = entry->desired && entry->after < other->after ? entry->after : other->after;
+        entry->after = other->after;
     entry->in_force |= other->in_force;
     entry->desired |= other->desired;
 }
@@ -559,10 +559,8 @@ static int make_room(struct gating *gating, struct oneib_error *err)
     if (!shortages)
         return oneib_fail_memory(err);
     const size_t count = list_shortages(gating, shortages);
-    if (count > 0) {
-        credit(gating, shortages, count);
-        withhold_beyond(gating, shortages, count);
-    }
+    credit(gating, shortages, count);
+    withhold_beyond(gating, shortages, count);
     free(shortages);
     return 0;
 }

@@ -203,6 +203,22 @@ static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state
     assert_null(granted(played, 1, 4, 0));
 }
 
+/* Nobody could say which VF would be the VM's there. */
+static void the_host_that_a_pci_nic_leaves_gets_no_vf_that_it_never_had(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    struct oneib_attachment *nic = add_pci_nic(played, 4);
+    nic->host_id = 2;
+    migrate(nic, 1);
+    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4, &played->scene.err);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_non_null(granted(played, 2, 4, 0));
+}
+
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 /* VM 4 goes from host 1, which has its VF, to host 2. */
@@ -703,6 +719,25 @@ static void those_that_came_last_find_no_room_in_a_list(void **state)
     assert_string_equal(played->findings.items[0].code, "grants-full");
 }
 
+static void
+a_list_that_is_just_full_leaves_nobody_out_and_one_that_was_too_long_is_in_order(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    for (uint32_t i = 0; i < ONEIB_GRANTS_MAX; i++)
+        add_nic(&played->scene, i, 0, 7, 1)->since = 10000 - i;
+    grant_all(played);
+    assert_int_equal(oneib_grants_of_host(&played->grants, 1)->count, ONEIB_GRANTS_MAX);
+    assert_int_equal(played->findings.count, 0);
+    add_nic(&played->scene, ONEIB_GRANTS_MAX, 0, 7, 1);
+    grant_all(played);
+    const struct oneib_host_grants *host = oneib_grants_of_host(&played->grants, 1);
+    for (size_t i = 1; i < host->count; i++)
+        assert_true(oneib_grant_compare(&host->items[i - 1], &host->items[i]) < 0);
+    assert_true(is_about(&played->findings.items[0], ONEIB_SUBJECT_HOST, 1));
+}
+
 /* ---- whose it is ----------------------------------------------------------------------------- */
 
 static void a_host_of_which_no_node_is_known_has_no_snapshot(void **state)
@@ -799,6 +834,20 @@ static void what_it_may_hold_is_counted_beyond_the_room(void **state)
     assert_int_equal(keys[1], 0);
 }
 
+/* The default partition is everybody's, and what is no key stands for a grant that has none. */
+static void a_node_holds_nothing_that_is_no_networks_key(void **state)
+{
+    struct grant_scene *played = *state;
+    add_node(played, 1);
+    report(played, 1, 9, 6, 0);
+    report(played, 1, 10, 6, ONEIB_PKEY_DEFAULT);
+    report(played, 1, 11, 6, 0xffff);
+    report(played, 1, 12, 6, 0x7ffe);
+    oneib_pkey keys[4];
+    assert_int_equal(keys_of(played, NULL, 0, keys, 4), 1);
+    assert_int_equal(keys[0], 0x7ffe);
+}
+
 static void a_key_goes_only_from_a_node_that_follows_and_tells_all(void **state)
 {
     struct grant_scene *played = *state;
@@ -829,6 +878,7 @@ int main(void)
         GRANT_TEST(a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing),
         GRANT_TEST(a_pci_nic_without_an_address_is_granted_nothing),
         GRANT_TEST(the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had),
+        GRANT_TEST(the_host_that_a_pci_nic_leaves_gets_no_vf_that_it_never_had),
         GRANT_TEST(both_hosts_of_a_migration_are_granted),
         GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
         GRANT_TEST(another_nics_vf_keeps_no_guid_where_it_was),
@@ -856,11 +906,14 @@ int main(void)
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
         GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
+        GRANT_TEST(
+            a_list_that_is_just_full_leaves_nobody_out_and_one_that_was_too_long_is_in_order),
         GRANT_TEST(a_host_of_which_no_node_is_known_has_no_snapshot),
         GRANT_TEST(a_partition_is_its_networks_and_that_of_who_shares_it),
         GRANT_TEST(a_node_may_hold_what_it_is_granted_was_sent_and_reports),
         GRANT_TEST(a_node_holds_no_key_that_it_was_never_sent),
         GRANT_TEST(what_it_may_hold_is_counted_beyond_the_room),
+        GRANT_TEST(a_node_holds_nothing_that_is_no_networks_key),
         GRANT_TEST(a_key_goes_only_from_a_node_that_follows_and_tells_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

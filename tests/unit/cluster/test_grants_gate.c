@@ -210,10 +210,124 @@ static void a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody(v
     struct oneib_network *network = add_network(&played->scene, 8, 0x102);
     oneib_network_add_static(network, port_of(1), ONEIB_FULL, &played->scene.err);
     oneib_network_add_static(network, port_of(50), ONEIB_FULL, &played->scene.err);
-    add_host(&played->scene, 1);
+    add_node(played, 1)->state = ONEIB_NODE_UNHEARD;
+    played->scene.cloud.hosts[0].ports[0].vfs_total = 0;
+    played->scene.cloud.hosts[0].vfs_limit = 0;
+    played->snapshots[0].sent = &played->nodes[0].sent; /* nothing */
     pass(played);
     assert_gated(played, 0x102, port_of(1), "full");
     assert_gated(played, 0x102, port_of(50), "full");
+}
+
+static void a_silent_node_holds_up_its_own_ports_alone(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    for (uint32_t i = 1; i <= 3; i++) {
+        add_node(played, i);
+        add_nic(&played->scene, i, 0, 7, i);
+    }
+    node_of(played, 2)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x101, port_of(2), "none");
+    assert_gated(played, 0x101, port_of(3), "full");
+}
+
+/* Adapters and ports of one host; the VF that is open is one of port 2's. */
+static void a_key_stays_on_the_port_alone_whose_vf_is_open(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    struct oneib_host *host = &played->scene.cloud.hosts[0];
+    add_port(&played->scene, host, "mlx4_0", 2, port_of(12))->vfs_total = 8;
+    add_port(&played->scene, host, "mlx4_1", 2, port_of(22))->vfs_total = 8;
+    for (uint32_t port = 12; port <= 22; port += 10)
+        add_guid(&played->scene, &played->scene.in_force.items[0], port_of(port), ONEIB_FULL);
+    played->nodes[0].records[0].port = 2;
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x101, port_of(12), "full");
+    assert_gated(played, 0x101, port_of(22), "none");
+    assert_int_equal(played->gate.kept, 1);
+}
+
+/* Whose partition it shared nobody knows any more. */
+static void a_key_stays_while_a_vf_of_a_network_that_is_gone_is_open_at_it(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->nodes[0].records[0].network_id = 99;
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void a_key_stays_while_a_vf_of_a_reservation_that_shares_it_is_open(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.networks[0].reservations_share = true;
+    add_reservation(&played->scene, 8, 7, 0x101);
+    played->nodes[0].records[0].network_id = 8;
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+/* In a file that somebody else has written. */
+static void of_what_is_in_force_twice_the_narrower_stays(void **state)
+{
+    static const enum oneib_membership orders[][2] = {{ONEIB_FULL, ONEIB_LIMITED},
+                                                      {ONEIB_LIMITED, ONEIB_FULL}};
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    for (size_t i = 0; i < 2; i++) {
+        struct oneib_partition *partition = &played->scene.in_force.items[0];
+        partition->member_count = 0;
+        add_guid(&played->scene, partition, port_of(1), orders[i][0]);
+        add_guid(&played->scene, partition, port_of(1), orders[i][1]);
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "limited");
+    }
+}
+
+/* Its own new members take no key from it. */
+static void a_cluster_whose_key_is_kept_somewhere_grows_elsewhere(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_node(played, 2);
+    end_vm(played);
+    add_nic(&played->scene, 5, 0, 7, 2);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x101, port_of(2), "full");
+    assert_int_equal(played->gate.withheld, 0);
+}
+
+/* Port 1 has room for two. It keeps 0x101 until VM 4's VF is closed; 0x102 waits, for on host 2 it is
+ * still open for a network that is gone. */
+static void what_waits_for_another_host_leaves_its_place_to_what_comes(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3; /* default partition and two more */
+    add_node(played, 2);
+    report(played, 2, 9, 6, 0x102);
+    PUT_IN_FORCE(played, "one6", 0x102, port_of(2));
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    add_network(&played->scene, 9, 0x103);
+    add_nic(&played->scene, 6, 0, 9, 1);
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "none");
+    assert_gated(played, 0x103, port_of(1), "full");
+    assert_int_equal(played->gate.withheld, 1);
 }
 
 /* A host whose document says that it has no VFs, and whose node says that it has one. */
@@ -506,6 +620,7 @@ static void the_default_partition_and_the_static_ones_are_as_desired(void **stat
     add_wildcard(&played->scene, storage, ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
     add_guid(&played->scene, storage, port_of(0), ONEIB_FULL);
+    add_partition(&played->scene, &played->scene.static_partitions, "nobodys", 0x52);
     PUT_IN_FORCE(played, "backup", 0x51, port_of(1));
     pass(played);
     const struct oneib_partition_table *desired = &played->scene.desired.table;
@@ -518,6 +633,7 @@ static void a_port_of_a_silent_node_does_not_come_by_a_static_partition(void **s
     struct grant_scene *played = *state;
     settle(played);
     PUT_IN_FORCE(played, "backup", 0x50, port_of(1));
+    PUT_IN_FORCE(played, "storage", 0x51, port_of(8)); /* no host's */
     add_guid(&played->scene,
              add_partition(&played->scene, &played->scene.static_partitions, "backup", 0x50),
              port_of(1), ONEIB_FULL);
@@ -553,6 +669,8 @@ static void a_key_that_a_static_partition_takes_is_kept_for_nobody(void **state)
     pass(played);
     assert_gated(played, 0x101, port_of(60), "full");
     assert_gated(played, 0x101, port_of(1), "none");
+    for (size_t i = 0; i < played->gate.table.count; i++)
+        assert_string_not_equal(played->gate.table.items[i].name, "one7");
 }
 
 /* With ALL its ports would be in the operator's partition while VFs are open there. */
@@ -667,6 +785,47 @@ static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
     assert_true(is_said(played, "another port of the fabric"));
 }
 
+/* Three VMs, the last on the first host; the fabric has the GUID of each. */
+static void show_three_vfs(struct grant_scene *played)
+{
+    add_network(&played->scene, 7, 0x101);
+    for (uint32_t i = 1; i <= 3; i++) {
+        add_node(played, i);
+        played->scene.cloud.hosts[i - 1].ports[0].driver = ONEIB_HCA_MLX5;
+        add_nic(&played->scene, 7 - i, 0, 7, i);
+        add_subnet_port(&played->scene, oneib_guid_encode(SITE, 7 - i, 0), 0);
+    }
+}
+
+static void each_guid_on_the_fabric_is_its_own_hosts_when_that_reports_it(void **state)
+{
+    struct grant_scene *played = *state;
+    show_three_vfs(played);
+    for (uint32_t i = 1; i <= 3; i++)
+        report(played, i, 7 - i, 7, 0x101);
+    pass(played);
+    for (uint32_t vm = 4; vm <= 6; vm++)
+        assert_gated(played, 0x101, oneib_guid_encode(SITE, vm, 0), "full");
+    assert_int_equal(played->grants.twice_count, 0);
+}
+
+static void each_guid_that_the_fabric_still_has_is_found_and_named(void **state)
+{
+    struct grant_scene *played = *state;
+    show_three_vfs(played);
+    pass(played);
+    assert_int_equal(played->grants.twice_count, 3);
+    assert_int_equal(played->findings.count, 3);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_gated(played, 0x101, oneib_guid_encode(SITE, 7 - i, 0), "none");
+        assert_true(
+            oneib_finding_is_about(&played->findings.items[i - 1], ONEIB_SUBJECT_VM, 7 - i));
+        assert_true(
+            oneib_finding_is_about(&played->findings.items[i - 1], ONEIB_SUBJECT_NETWORK, 7));
+        assert_true(oneib_finding_is_about(&played->findings.items[i - 1], ONEIB_SUBJECT_HOST, i));
+    }
+}
+
 /* What was read of a host's adapter may be older than what the host says. */
 static void a_guid_that_an_adapter_has_shown_is_its_hosts_to_report(void **state)
 {
@@ -721,6 +880,11 @@ static void nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it(void **st
     assert_gated(played, 0x101, port_of(1), "none");
     assert_gated(played, 0x10, port_of(1), "none");
     assert_true(played->gate.withheld > 0);
+    /* Nor does what it has come to be wider. */
+    PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
+    played->scene.in_force.items[0].members[0].membership = ONEIB_LIMITED;
+    pass_gate(played);
+    assert_gated(played, 0x101, port_of(1), "limited");
 }
 
 static void a_guid_that_migrates_is_not_twice(void **state)
@@ -798,6 +962,13 @@ int main(void)
         GRANT_TEST(what_is_new_comes_at_once_to_a_node_that_is_heard),
         GRANT_TEST(a_static_member_is_not_added_at_a_silent_nodes_port_either),
         GRANT_TEST(a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody),
+        GRANT_TEST(a_silent_node_holds_up_its_own_ports_alone),
+        GRANT_TEST(a_key_stays_on_the_port_alone_whose_vf_is_open),
+        GRANT_TEST(a_key_stays_while_a_vf_of_a_network_that_is_gone_is_open_at_it),
+        GRANT_TEST(a_key_stays_while_a_vf_of_a_reservation_that_shares_it_is_open),
+        GRANT_TEST(of_what_is_in_force_twice_the_narrower_stays),
+        GRANT_TEST(a_cluster_whose_key_is_kept_somewhere_grows_elsewhere),
+        GRANT_TEST(what_waits_for_another_host_leaves_its_place_to_what_comes),
         GRANT_TEST(a_node_with_vfs_is_waited_for_whatever_its_host_says),
         GRANT_TEST(a_host_that_may_hold_keys_is_waited_for_whatever_its_probe_says),
         GRANT_TEST(a_new_key_of_a_network_comes_beside_the_old_one),
@@ -823,6 +994,8 @@ int main(void)
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
         GRANT_TEST(nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it),
         GRANT_TEST(a_guid_that_an_adapter_has_shown_is_its_hosts_to_report),
+        GRANT_TEST(each_guid_on_the_fabric_is_its_own_hosts_when_that_reports_it),
+        GRANT_TEST(each_guid_that_the_fabric_still_has_is_found_and_named),
         GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
