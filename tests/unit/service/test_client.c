@@ -611,6 +611,97 @@ static void a_list_that_contradicts_itself_is_none(void **state)
     assert_played();
 }
 
+static void say_grants(int fd, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_GRANT);
+        answer.grant = (struct oneib_grant){
+            .vm_id = i, .network_id = 7, .port = 1, .pkey = 5, .device = "mlx4_0"};
+        answer.grant.guid = oneib_guid_encode(0, i, 0);
+        say(fd, &answer);
+    }
+}
+
+static void play_a_full_list(int listener)
+{
+    const int fd = take_call(listener);
+    const struct oneib_error why = {.code = ONEIB_ERROR_REFUSED, .text = "its list is old"};
+    struct oneib_answer follows = oneib_answer_with(ONEIB_ANSWER_FOLLOWS, &why);
+    follows.follows = (struct oneib_follows){.has_list = true, .age_ms = 11000};
+    hear(fd, ONEIB_REQUEST_LIST);
+    say_grants(fd, ONEIB_GRANTS_MAX);
+    say(fd, &follows);
+    say_end(fd);
+    hear_nothing_more(fd);
+}
+
+static void a_list_has_the_grants_that_are_followed_and_why_nothing_new_is_opened(void **state)
+{
+    (void)state;
+    struct oneib_service_list list;
+    play(play_a_full_list);
+    if (oneib_client_list(&list, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(list.grants->count, ONEIB_GRANTS_MAX);
+    for (uint32_t i = 0; i < ONEIB_GRANTS_MAX; i++)
+        assert_int_equal(list.grants->items[i].vm_id, i);
+    assert_true(list.follows.has_list);
+    assert_int_equal(list.follows.age_ms, 11000);
+    assert_string_equal(list.stale.text, "its list is old");
+    oneib_service_list_clear(&list);
+    assert_played();
+}
+
+static void play_too_many_grants(int listener)
+{
+    const int fd = take_call(listener);
+    hear(fd, ONEIB_REQUEST_LIST);
+    say_grants(fd, ONEIB_GRANTS_MAX + 1);
+}
+
+static void a_list_of_more_grants_than_there_can_be_is_none(void **state)
+{
+    (void)state;
+    struct oneib_service_list list;
+    play(play_too_many_grants);
+    assert_int_equal(oneib_client_list(&list, &err), -1);
+    assert_told(ONEIB_ERROR_PROTOCOL, "more than 1024 grants");
+    assert_null(list.grants);
+    assert_played();
+}
+
+static void play_a_list_that_fails(int listener)
+{
+    const int fd = take_call(listener);
+    hear(fd, ONEIB_REQUEST_LIST);
+    say_record(fd, 1, 42, 1);
+    say_failed(fd, "it is ending");
+}
+
+static void a_list_that_is_refused_is_none(void **state)
+{
+    (void)state;
+    struct oneib_service_list list;
+    play(play_a_list_that_fails);
+    assert_int_equal(oneib_client_list(&list, &err), -1);
+    assert_told(ONEIB_ERROR_REFUSED, "it is ending");
+    assert_int_equal(list.table.count, 0);
+    assert_played();
+}
+
+static void who_may_not_even_look_is_told_so(void **state)
+{
+    (void)state;
+    struct oneib_service_list list;
+    const int closed = listen_at("node.sock");
+    char *path = tree_path("/run/oneib/node.sock");
+    assert_int_equal(chmod(path, 0), 0);
+    free(path);
+    assert_int_equal(oneib_client_list(&list, &err), -1);
+    assert_told(ONEIB_ERROR_UNREACHABLE, "node-read.sock");
+    close(closed);
+}
+
 #define CALL(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -631,6 +722,10 @@ int main(void)
         CALL(that_nobody_knows_the_domains_is_told),
         CALL(half_a_list_is_read_again_from_its_beginning),
         CALL(a_list_that_contradicts_itself_is_none),
+        CALL(a_list_has_the_grants_that_are_followed_and_why_nothing_new_is_opened),
+        CALL(a_list_of_more_grants_than_there_can_be_is_none),
+        CALL(a_list_that_is_refused_is_none),
+        CALL(who_may_not_even_look_is_told_so),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
