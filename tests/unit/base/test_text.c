@@ -75,9 +75,11 @@ static void a_formatted_piece_may_be_of_any_length(void **state)
 static void failure_is_sticky_and_clearing_ends_it(void **state)
 {
     (void)state;
+    /* Volatile: a compiler that sees through all of it warns of copying so much. */
+    const volatile size_t too_much = SIZE_MAX - 10;
     struct oneib_text text = {0};
     oneib_text_append(&text, "kept");
-    oneib_text_append_bytes(&text, "x", SIZE_MAX - 10);
+    oneib_text_append_bytes(&text, "x", too_much);
     assert_true(oneib_text_failed(&text));
     oneib_text_append(&text, "more");
     oneib_text_printf(&text, "%d", 1);

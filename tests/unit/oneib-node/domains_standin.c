@@ -31,7 +31,7 @@ static void say_kind(enum oneib_domain_news_kind kind)
 
 static void say_entry(void)
 {
-    char name[32];
+    char name[ONEIB_MESSAGE_NAME];
     const struct oneib_pci device = {0, 0x81, 0, 1};
     snprintf(name, sizeof name, "%d", (int)getpid());
     say_news(oneib_domain_news_entry(name, true, &device));
