@@ -142,7 +142,7 @@ static void begin(struct oneib_daemon *daemon)
 
 int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path, struct oneib_error *err)
 {
-    *daemon = (struct oneib_daemon){.config_path = config_path, .lock = -1};
+    *daemon = (struct oneib_daemon){.config_path = config_path, .lock = -1, .vports_at = -1};
     if (open_everything(daemon, NULL, err) < 0) {
         close_everything(daemon);
         return -1;

@@ -93,6 +93,8 @@ struct oneib_daemon {
     bool heard_is_due;                      /* what nodes have said is to be written down, */
     double heard_after_ms;                  /* not before */
     size_t cut_off;                         /* hosts that were named as cut off then */
+    /* When virtual ports that nodes have reported are asked again; < 0: not. */
+    double vports_at;
     bool gated;     /* snapshot.desired.table lacks, or still has, what waits for nodes */
     bool has_heard; /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */

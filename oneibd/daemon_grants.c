@@ -148,7 +148,8 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
     if (!daemon->has_cloud)
         return false;
     const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
-    return news == ONEIB_NODES_NOW || count_cut_off(daemon) != daemon->cut_off ||
+    return news == ONEIB_NODES_NOW || (daemon->vports_at >= 0 && now >= daemon->vports_at) ||
+           count_cut_off(daemon) != daemon->cut_off ||
            oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
            ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
             now - daemon->granted_ms >= LATER_MS);
@@ -161,6 +162,8 @@ double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherw
     const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
     if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
         wait = LATER_MS;
+    if (daemon->vports_at >= 0 && wait > daemon->vports_at - now)
+        wait = daemon->vports_at > now ? daemon->vports_at - now : 0;
     return wait;
 }
 

@@ -24,6 +24,8 @@
 /* How long a change comes before a verification that is due. */
 #define LATEST_VERIFY_MS 5000.0
 #define SILENCE_MS 2000.0
+/* The subnet manager's time to give a new virtual port its key. */
+#define VPORTS_MS 2000.0
 
 void oneib_daemon_alive(struct oneib_daemon *daemon)
 {
@@ -547,6 +549,32 @@ static void ask_silent_ports_again(struct oneib_daemon *daemon)
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), SILENCE_MS);
 }
 
+static int read_news(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_snapshot *snapshot = &daemon->snapshot;
+    bool proves;
+    if (take_reports(daemon, err) < 0)
+        return -1;
+    if (!oneib_vports_have_news(&snapshot->vports))
+        return 0;
+    if (oneib_vports_read_news(daemon->fabric, &snapshot->vports, &snapshot->subnet, &proves, err) <
+        0)
+        return -1;
+    if (proves)
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
+    else if (oneib_vports_have_news(&snapshot->vports))
+        daemon->vports_at = oneib_now_ms() + VPORTS_MS;
+    return 0;
+}
+
+/* A VM that has started on mlx5 is not to wait for daemon.verify, which does what fails here. */
+static void look_at_new_virtual_ports(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (daemon->fabric && read_news(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
                 struct oneib_error *err)
 {
@@ -573,6 +601,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         grant_without_fabric(daemon);
         return -1;
     }
+    if (!read)
+        look_at_new_virtual_ports(daemon);
     fence(daemon, &changed);
     if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
         grant(daemon, err) < 0) {
@@ -602,6 +632,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
 {
     const double event_ms = daemon->schedule.event_ms;
     int lock;
+    daemon->vports_at = -1;
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
             oneib_poll_schedule_events_taken(&daemon->schedule);

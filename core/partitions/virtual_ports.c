@@ -214,23 +214,109 @@ static int add_believed(const struct oneib_vport_reading *reading, const struct 
     return status;
 }
 
-ONEIB_ORDER_BY(compare_reports, struct oneib_vport_report, port);
+int oneib_vport_report_compare(const void *a, const void *b)
+{
+    const struct oneib_vport_report *left = a, *right = b;
+    return ONEIB_BY(port, guid, pkey);
+}
+
+static struct oneib_vport_report *sort_reports(const struct oneib_vport_report *reports,
+                                               size_t count, struct oneib_error *err)
+{
+    struct oneib_vport_report *sorted = calloc(count + 1, sizeof *sorted);
+    if (!sorted) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    if (count > 0)
+        memcpy(sorted, reports, count * sizeof *sorted);
+    ONEIB_SORT(sorted, count, oneib_vport_report_compare);
+    return sorted;
+}
 
 int oneib_vports_add(const struct oneib_vport_reading *reading,
                      const struct oneib_vport_report *reports, size_t report_count,
                      struct oneib_subnet *subnet, struct oneib_vport_result *result,
                      struct oneib_error *err)
 {
-    oneib_autofree struct oneib_vport_report *sorted = calloc(report_count + 1, sizeof *sorted);
+    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count, err);
     if (!sorted)
-        return oneib_fail_memory(err);
-    if (report_count > 0)
-        memcpy(sorted, reports, report_count * sizeof *sorted);
-    ONEIB_SORT(sorted, report_count, compare_reports);
+        return -1;
     const struct reports all = {sorted, report_count};
     prove(reading, &all, result);
     return result->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, result, err)
                                                 : 0;
+}
+
+/* ---- some of them again ---------------------------------------------------------------------- */
+
+bool oneib_vports_show(const struct oneib_subnet *subnet, const struct oneib_vport_report *report)
+{
+    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, report->guid);
+    if (!port || port->owner != report->port || !port->answered)
+        return false;
+    for (size_t i = 0; i < port->partition_cap; i++)
+        if (oneib_pkey_base(port->pkeys[i]) == report->pkey)
+            return true;
+    return false;
+}
+
+/* What has not got its key yet is no deviation: whoever reads it again may be early. */
+static bool shows_all_with_keys(const struct oneib_vport_owner *owner, const struct reports *all)
+{
+    const struct reports own = of_port(all, owner->guid);
+    for (size_t i = 0; i < own.count; i++) {
+        const struct oneib_vport *vport = find_vport(owner, own.items[i].guid);
+        if (!vport || !is_read(vport) || !holds(vport, own.items[i].pkey))
+            return false;
+    }
+    return own.count > 0;
+}
+
+static void drop_vports_of(struct oneib_subnet *subnet, oneib_guid owner, size_t *added)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        if (subnet->ports[i].owner != owner)
+            subnet->ports[kept++] = subnet->ports[i];
+        else
+            free(subnet->ports[i].pkeys);
+    }
+    *added -= subnet->port_count - kept;
+    subnet->port_count = kept;
+}
+
+static int renew_believed(const struct oneib_vport_reading *reading, const struct reports *all,
+                          struct oneib_subnet *subnet, size_t *added, struct oneib_error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < reading->count; i++) {
+        if (!shows_all_with_keys(&reading->items[i], all))
+            continue;
+        drop_vports_of(subnet, reading->items[i].guid, added);
+        status = add_owner(&reading->items[i], subnet, added, err);
+    }
+    oneib_subnet_sort(subnet);
+    distrust_twins(subnet);
+    return status;
+}
+
+int oneib_vports_renew(const struct oneib_vport_reading *reading,
+                       const struct oneib_vport_report *reports, size_t report_count,
+                       struct oneib_subnet *subnet, struct oneib_vport_result *result, bool *proves,
+                       struct oneib_error *err)
+{
+    *proves = false;
+    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count, err);
+    if (!sorted)
+        return -1;
+    const struct reports all = {sorted, report_count};
+    if (result->proof == ONEIB_VPORTS_PROVEN)
+        return renew_believed(reading, &all, subnet, &result->added, err);
+    for (size_t i = 0; i < reading->count; i++)
+        *proves |=
+            shows_all(&reading->items[i], &all) && has_proved_tables(&reading->items[i], &all);
+    return 0;
 }
 
 void oneib_vport_reading_clear(struct oneib_vport_reading *reading)

@@ -77,6 +77,24 @@ int oneib_vports_add(const struct oneib_vport_reading *reading,
                      const struct oneib_vport_report *reports, size_t report_count,
                      struct oneib_subnet *subnet, struct oneib_vport_result *result,
                      struct oneib_error *err);
+/*
+ * The same for some physical ports, which were read again because their hosts have reported more:
+ * `reports` are all of these ports'. Where each GUID that was reported has its own key in a table
+ * that was read, the virtual ports of that port take the place of what the subnet has of them; else
+ * that stays as it is. That tables can be believed was proved before (result->proof); where it was
+ * not, nothing is renewed, and *proves says that one of these ports would prove it. Of *result
+ * `added` follows.
+ */
+int oneib_vports_renew(const struct oneib_vport_reading *reading,
+                       const struct oneib_vport_report *reports, size_t report_count,
+                       struct oneib_subnet *subnet, struct oneib_vport_result *result, bool *proves,
+                       struct oneib_error *err);
+/* Whether the subnet has the virtual port of a report at the report's place, with the report's key.
+ */
+bool oneib_vports_show(const struct oneib_subnet *subnet, const struct oneib_vport_report *report);
+/* By port, GUID and key: for qsort(). */
+int oneib_vport_report_compare(const void *a, const void *b);
+
 /* What of a proof is missing, as words. */
 const char *oneib_vport_proof_words(enum oneib_vport_proof proof);
 void oneib_vport_reading_clear(struct oneib_vport_reading *reading);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/vports.h"
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/order.h"
 #include "fabric/virtual_ports_read.h"
 #include "sm/kind.h"
 #include <stdlib.h>
@@ -56,6 +58,58 @@ bool oneib_vports_are_wanted(const struct oneib_config *config)
     return config->fabric.virtual_ports != ONEIB_VPORTS_OFF;
 }
 
+static void sort_reports(struct oneib_vports *vports)
+{
+    ONEIB_SORT(vports->reports, vports->report_count, oneib_vport_report_compare);
+}
+
+static int compare_asked(const void *a, const void *b)
+{
+    const struct oneib_vport_asked *left = a, *right = b;
+    return oneib_vport_report_compare(&left->report, &right->report);
+}
+
+/* NULL: no reading was compared with it. */
+static const struct oneib_vport_asked *find_asked(const struct oneib_vports *vports,
+                                                  const struct oneib_vport_report *report)
+{
+    const struct oneib_vport_asked wanted = {.report = *report};
+    return ONEIB_FIND(&wanted, vports->asked, vports->asked_count, compare_asked);
+}
+
+static unsigned tries_left(const struct oneib_vports *vports,
+                           const struct oneib_vport_report *report)
+{
+    const struct oneib_vport_asked *found = find_asked(vports, report);
+    return found ? found->left : ONEIB_VPORT_TRIES;
+}
+
+/* What is not new, and was not seen with all, is left to the next reading of all. */
+static unsigned left_after(const struct oneib_vports *vports, const struct oneib_subnet *subnet,
+                           const struct oneib_vport_report *report, bool of_all)
+{
+    const unsigned left = tries_left(vports, report);
+    if (left == 0 || oneib_vports_show(subnet, report) || (of_all && find_asked(vports, report)))
+        return 0;
+    return left - 1;
+}
+
+/* The reports are sorted. */
+static int note_asked(struct oneib_vports *vports, const struct oneib_subnet *subnet, bool of_all,
+                      struct oneib_error *err)
+{
+    struct oneib_vport_asked *asked = calloc(vports->report_count + 1, sizeof *asked);
+    if (!asked)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < vports->report_count; i++)
+        asked[i] = (struct oneib_vport_asked){
+            vports->reports[i], left_after(vports, subnet, &vports->reports[i], of_all)};
+    free(vports->asked);
+    vports->asked = asked;
+    vports->asked_count = vports->report_count;
+    return 0;
+}
+
 int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fabric,
                       struct oneib_vports *vports, struct oneib_subnet *subnet,
                       struct oneib_error *err)
@@ -70,6 +124,9 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
     if (status == 0)
         status = oneib_vports_add(&reading, vports->reports, vports->report_count, subnet,
                                   &vports->result, err);
+    sort_reports(vports);
+    if (status == 0)
+        status = note_asked(vports, subnet, true, err);
     oneib_vport_reading_clear(&reading);
     return status;
 }
@@ -86,9 +143,68 @@ int oneib_vports_read_subnet(const struct oneib_config *config, struct oneib_fab
     return -1;
 }
 
+/* ---- what is news ---------------------------------------------------------------------------- */
+
+static size_t end_of_port(const struct oneib_vports *vports, size_t begin)
+{
+    size_t end = begin;
+    while (end < vports->report_count && vports->reports[end].port == vports->reports[begin].port)
+        end++;
+    return end;
+}
+
+static bool is_news(const struct oneib_vports *vports, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        if (tries_left(vports, &vports->reports[i]) > 0)
+            return true;
+    return false;
+}
+
+bool oneib_vports_have_news(struct oneib_vports *vports)
+{
+    sort_reports(vports);
+    return vports->was_tried && is_news(vports, 0, vports->report_count);
+}
+
+/* All that their hosts have reported of the ports that there is news of: that must be shown. */
+static size_t pick_news(const struct oneib_vports *vports, struct oneib_vport_report *news)
+{
+    size_t count = 0;
+    for (size_t begin = 0; begin < vports->report_count;) {
+        const size_t end = end_of_port(vports, begin);
+        if (is_news(vports, begin, end)) {
+            memcpy(&news[count], &vports->reports[begin], (end - begin) * sizeof *news);
+            count += end - begin;
+        }
+        begin = end;
+    }
+    return count;
+}
+
+int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vports,
+                           struct oneib_subnet *subnet, bool *proves, struct oneib_error *err)
+{
+    struct oneib_vport_reading reading = {0};
+    *proves = false;
+    sort_reports(vports);
+    oneib_autofree struct oneib_vport_report *news = calloc(vports->report_count + 1, sizeof *news);
+    if (!news)
+        return oneib_fail_memory(err);
+    const size_t count = pick_news(vports, news);
+    int status = oneib_fabric_read_vports(fabric, subnet, news, count, &reading, err);
+    if (status == 0)
+        status = oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves, err);
+    if (status == 0)
+        status = note_asked(vports, subnet, false, err);
+    oneib_vport_reading_clear(&reading);
+    return status;
+}
+
 void oneib_vports_clear(struct oneib_vports *vports)
 {
     free(vports->reports);
+    free(vports->asked);
     *vports = (struct oneib_vports){0};
 }
 

@@ -14,12 +14,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* How often a port is read for what its host has reported, before the next reading of all. */
+#define ONEIB_VPORT_TRIES 5
+
 /* Zeroed: nothing is reported, nothing was tried. */
 struct oneib_vports {
     struct oneib_vport_report *reports; /* owned; what the next reading is compared with */
     size_t report_count, report_capacity;
     bool was_tried;                   /* by the last reading */
     struct oneib_vport_result result; /* of what was tried */
+    /* Owned; what the last reading was compared with, sorted. */
+    struct oneib_vport_asked {
+        struct oneib_vport_report report;
+        unsigned left; /* tries; 0: it was seen, or is left to the next reading of all */
+    } * asked;
+    size_t asked_count;
 };
 
 void oneib_vports_forget_reports(struct oneib_vports *vports);
@@ -42,6 +51,19 @@ int oneib_vports_read_subnet(const struct oneib_config *config, struct oneib_fab
 int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fabric,
                       struct oneib_vports *vports, struct oneib_subnet *subnet,
                       struct oneib_error *err);
+/*
+ * Whether hosts have reported what the readings did not see yet: a VM has started since, say.
+ * Where virtual ports are wanted alone. Sorts the reports.
+ */
+bool oneib_vports_have_news(struct oneib_vports *vports);
+/*
+ * Reads the virtual ports again, but of the physical ports that these reports are about alone, into
+ * a subnet that has been read with them (oneib_vports_renew()): so that a VM that starts need not
+ * wait for the next reading of all. A port that does not show all yet is left as it was, and is
+ * news ONEIB_VPORT_TRIES times at most. *proves: a reading of all would now be believed.
+ */
+int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vports,
+                           struct oneib_subnet *subnet, bool *proves, struct oneib_error *err);
 void oneib_vports_clear(struct oneib_vports *vports);
 
 /* Whether it is a member, and a VF of mlx5's. */

@@ -353,6 +353,40 @@ static void a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody(void **st
     await("oneib_in_force", 1);
 }
 
+#define NO_VERIFY "verify = 3600000;"
+
+/* Putting a VM into its partition reads all ports, but then its host has not opened its VF yet. */
+static void what_a_vm_opens_is_read_without_waiting_for_the_reading_of_all_ports(void **state)
+{
+    uint32_t next;
+    (void)state;
+    begin_with(TRY, NO_VERIFY);
+    await("oneib_virtual_ports_verified", 3);
+    await("oneib_members_unverified", 0);
+    boot(blue, 1, &next);
+    await("oneib_virtual_ports_verified", 4);
+    await("oneib_members_unverified", 0);
+    await("oneib_in_force", 1);
+}
+
+/* What is not shown at first is asked for again, and a port that proves how all are read has all
+ * read. */
+static void an_adapter_that_does_not_answer_at_first_is_asked_again(void **state)
+{
+    uint32_t next;
+    (void)state;
+    begin_with(TRY, NO_VERIFY);
+    await("oneib_virtual_ports_verified", 3);
+    set_adapters("layout silent\n");
+    boot(blue, 1, &next);
+    await("oneib_virtual_ports_verified", 0);
+    await("oneib_members_unverified", 4);
+    lab_sleep_ms(2500); /* until nothing else happens */
+    set_adapters("");
+    await("oneib_virtual_ports_verified", 4);
+    await("oneib_members_unverified", 0);
+}
+
 static char *classes_line(struct lab_output *output, int status)
 {
     ONEIB(status, output, "verify");
@@ -477,6 +511,8 @@ int main(void)
         ON_NODES(what_is_not_verified_is_a_word_in_a_list_and_no_alarm),
         ON_NODES(oneibd_counts_and_compares_virtual_ports),
         ON_NODES(a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody),
+        ON_NODES(what_a_vm_opens_is_read_without_waiting_for_the_reading_of_all_ports),
+        ON_NODES(an_adapter_that_does_not_answer_at_first_is_asked_again),
         ON_NODES(lanes_and_paths_are_those_of_physical_ports),
         ON_NODES(links_of_virtual_ports_are_those_of_their_hosts),
         ON_NODES(sync_waits_for_virtual_ports),
