@@ -80,22 +80,3 @@ const char *oneib_standing_name(enum oneib_standing standing)
     }
     return "unknown";
 }
-
-const char *oneib_standing_text(enum oneib_standing standing)
-{
-    switch (standing) {
-    case ONEIB_IN_FORCE:
-        return "in force";
-    case ONEIB_KEY_LACKING:
-        return "the port lacks the key";
-    case ONEIB_KEY_OTHERWISE:
-        return "the port has the other membership";
-    case ONEIB_PORT_ABSENT:
-        return "the port is off the fabric";
-    case ONEIB_PORT_MUTE:
-        return "the port does not answer";
-    case ONEIB_PORT_UNSEEN:
-        return "virtual port, not verified";
-    }
-    return "unknown";
-}

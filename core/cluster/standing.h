@@ -37,7 +37,5 @@ enum oneib_standing oneib_standing_of_bindings(const struct oneib_subnet *subnet
                                                size_t count);
 /* "in-force", "key-lacking", ...: for JSON. */
 const char *oneib_standing_name(enum oneib_standing standing);
-/* "in force", "the port lacks the key", ...: for people. */
-const char *oneib_standing_text(enum oneib_standing standing);
 
 #endif

@@ -63,15 +63,8 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 int oneib_fabric_read_tables(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
                              const size_t *ports, size_t count, struct oneib_error *err);
 
-/*
- * Asks the SA for a path from one port GUID to another under one raw P_Key (PathRecord with P_Key
- * in its component mask). *reachable: the SA gave one. A refusal (no records, invalid GUID, ...) is
- * no error.
- */
-int oneib_fabric_path(struct oneib_fabric *fabric, oneib_guid from, oneib_guid to, uint16_t pkey,
-                      bool *reachable, struct oneib_error *err);
-
-/* Many of them, several in flight. */
+/* Which path the SA gives from one port GUID to another under one raw P_Key (PathRecord with P_Key in
+ * its component mask). A refusal (no records, invalid GUID, ...) is no error. */
 struct oneib_path_query {
     oneib_guid from, to;
     uint16_t pkey;  /* raw */

@@ -205,22 +205,33 @@ static bool is_path_of(const struct oneib_path_query *query, const uint8_t *reco
            oneib_get64(record + PATH_SGID + 8) == query->from;
 }
 
+/* *record: the answer's PathRecord; NULL: the SA has none to give. */
+static int take_path_record(struct oneib_fabric *fabric, const struct oneib_mad_answer *answer,
+                            const uint8_t **record, struct oneib_error *err)
+{
+    *record = NULL;
+    if (answer->error)
+        return sa_silent(fabric, answer->error, err);
+    if (is_refusal(answer->status))
+        return 0;
+    if (answer->status)
+        return sa_status(fabric, answer->status, err);
+    if (!holds_record(answer, IB_SA_PR_RECSZ))
+        return sa_silent(fabric, EPROTO, err);
+    *record = answer->mad + IB_SA_DATA_OFFS;
+    return 0;
+}
+
 static int take_path(void *context, const struct oneib_mad_answer *answer, struct oneib_error *err)
 {
     struct path_run *run = context;
     struct oneib_path_query *query = &run->queries[answer->request->tag];
-    query->reachable = false;
-    if (answer->error)
-        return sa_silent(run->fabric, answer->error, err);
-    if (is_refusal(answer->status))
-        return 0;
-    if (answer->status)
-        return sa_status(run->fabric, answer->status, err);
-    if (!holds_record(answer, IB_SA_PR_RECSZ))
-        return sa_silent(run->fabric, EPROTO, err);
-    query->reachable = is_path_of(query, answer->mad + IB_SA_DATA_OFFS);
-    query->sl = answer->mad[IB_SA_DATA_OFFS + PATH_SL] & 0xf;
-    return 0;
+    const uint8_t *record;
+    const int outcome = take_path_record(run->fabric, answer, &record, err);
+    query->reachable = record && is_path_of(query, record);
+    if (record)
+        query->sl = record[PATH_SL] & 0xf;
+    return outcome;
 }
 
 int oneib_fabric_paths(struct oneib_fabric *fabric, struct oneib_path_query *queries, size_t count,
@@ -231,16 +242,6 @@ int oneib_fabric_paths(struct oneib_fabric *fabric, struct oneib_path_query *que
     struct path_run run = {.fabric = fabric, .queries = queries, .count = count};
     const struct oneib_mad_exchange exchange = {next_path, take_path, &run};
     return oneib_mad_run(&fabric->port, &exchange, err);
-}
-
-int oneib_fabric_path(struct oneib_fabric *fabric, oneib_guid from, oneib_guid to, uint16_t pkey,
-                      bool *reachable, struct oneib_error *err)
-{
-    struct oneib_path_query query = {.from = from, .to = to, .pkey = pkey};
-    if (oneib_fabric_paths(fabric, &query, 1, err) < 0)
-        return -1;
-    *reachable = query.reachable;
-    return 0;
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
@@ -285,18 +286,12 @@ static int take_group(void *context, const struct oneib_mad_answer *answer, stru
 {
     struct group_run *run = context;
     struct oneib_group_query *query = &run->queries[answer->request->tag];
-    query->exists = false;
-    if (answer->error)
-        return sa_silent(run->fabric, answer->error, err);
-    if (is_refusal(answer->status))
-        return 0;
-    if (answer->status)
-        return sa_status(run->fabric, answer->status, err);
-    if (!holds_record(answer, IB_SA_PR_RECSZ))
-        return sa_silent(run->fabric, EPROTO, err);
-    query->exists = is_path_to_group(answer->mad + IB_SA_DATA_OFFS, query->pkey);
-    query->sl = answer->mad[IB_SA_DATA_OFFS + PATH_SL] & 0xf;
-    return 0;
+    const uint8_t *record;
+    const int outcome = take_path_record(run->fabric, answer, &record, err);
+    query->exists = record && is_path_to_group(record, query->pkey);
+    if (record)
+        query->sl = record[PATH_SL] & 0xf;
+    return outcome;
 }
 
 int oneib_fabric_groups(struct oneib_fabric *fabric, struct oneib_group_query *queries,

@@ -63,11 +63,9 @@ static int read_all(struct oneib_pools *pools, struct oneib_error *err)
     return 0;
 }
 
-typedef int (*pools_steps)(struct oneib_pools *pools, struct oneib_error *err);
-
-static int read_by(pools_steps steps, struct oneib_one *one,
-                   const struct oneib_pools_options *options, struct oneib_cloud *cloud,
-                   struct oneib_findings *findings, struct oneib_error *err)
+int oneib_pools_read(struct oneib_one *one, const struct oneib_pools_options *options,
+                     struct oneib_cloud *cloud, struct oneib_findings *findings,
+                     struct oneib_error *err)
 {
     static const struct oneib_cloud nothing_known = {0};
     *cloud = (struct oneib_cloud){0};
@@ -78,25 +76,11 @@ static int read_by(pools_steps steps, struct oneib_one *one,
         .base = &nothing_known,
         .documents = {.cloud = cloud, .findings = findings, .vn_mad = options->vn_mad},
     };
-    int outcome = steps(&pools, err);
+    int outcome = read_all(&pools, err);
     oneib_pools_clear(&pools);
     if (outcome < 0) {
         oneib_cloud_clear(cloud);
         oneib_findings_clear(findings);
     }
     return outcome;
-}
-
-int oneib_pools_read(struct oneib_one *one, const struct oneib_pools_options *options,
-                     struct oneib_cloud *cloud, struct oneib_findings *findings,
-                     struct oneib_error *err)
-{
-    return read_by(read_all, one, options, cloud, findings, err);
-}
-
-int oneib_pools_read_some_networks(struct oneib_one *one, const struct oneib_pools_options *options,
-                                   struct oneib_cloud *cloud, struct oneib_findings *findings,
-                                   struct oneib_error *err)
-{
-    return read_by(oneib_pools_read_networks, one, options, cloud, findings, err);
 }

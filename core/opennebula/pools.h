@@ -49,9 +49,4 @@ int oneib_pools_read(struct oneib_one *one, const struct oneib_pools_options *op
                      struct oneib_cloud *cloud, struct oneib_findings *findings,
                      struct oneib_error *err);
 
-/* The networks alone, as oneib_pools_read() reads them; hosts and VMs are not asked for. */
-int oneib_pools_read_some_networks(struct oneib_one *one, const struct oneib_pools_options *options,
-                                   struct oneib_cloud *cloud, struct oneib_findings *findings,
-                                   struct oneib_error *err);
-
 #endif

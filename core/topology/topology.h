@@ -47,9 +47,6 @@ struct oneib_topology {
 int oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet,
                               struct oneib_error *err);
 
-/* The leaf switch of a CA port: index of the node, or SIZE_MAX. */
-size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_guid port_guid);
-
 /*
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
  * (partitions "one<ID>") that list its GUID, or a virtual port's that it has shown, or else a VF's

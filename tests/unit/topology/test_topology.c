@@ -271,48 +271,6 @@ static void assert_stands_alone(const char *svg)
     assert_int_equal(occurrences(svg, "url("), occurrences(svg, "url(#c"));
 }
 
-/* ---- switch_of ------------------------------------------------------------------------------- */
-
-static void a_host_port_has_the_leaf_that_it_is_linked_to(void **state)
-{
-    (void)state;
-    struct fabric fabric;
-    build_tree(&fabric, 2, 4, 2);
-    for (size_t i = 0; i < 8; i++)
-        assert_int_equal(oneib_topology_switch_of(&fabric.topology, port_guid(&fabric, i, 1)),
-                         8 + i / 4);
-    clear(&fabric);
-}
-
-static void each_port_of_a_host_has_its_own_leaf(void **state)
-{
-    (void)state;
-    struct fabric fabric = {0};
-    size_t host = add_host(&fabric, "H1");
-    size_t left = add_switch(&fabric, "L1"), right = add_switch(&fabric, "L2");
-    add_link(&fabric, host, 1, left, 1);
-    add_link(&fabric, right, 1, host, 2); /* from the other end */
-    assert_int_equal(oneib_topology_switch_of(&fabric.topology, port_guid(&fabric, host, 1)), left);
-    assert_int_equal(oneib_topology_switch_of(&fabric.topology, port_guid(&fabric, host, 2)),
-                     right);
-    clear(&fabric);
-}
-
-static void what_is_no_linked_host_port_has_no_leaf(void **state)
-{
-    (void)state;
-    struct fabric fabric;
-    build_tree(&fabric, 2, 4, 2);
-    size_t lone = add_host(&fabric, "lone");
-    size_t peer = add_host(&fabric, "peer");
-    add_link(&fabric, lone, 2, peer, 1);
-    const oneib_guid none[] = {0, UINT64_C(0xdead), port_guid(&fabric, 8, 0),
-                               port_guid(&fabric, lone, 1), port_guid(&fabric, lone, 2)};
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
-        assert_int_equal(oneib_topology_switch_of(&fabric.topology, none[i]), SIZE_MAX);
-    clear(&fabric);
-}
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters(void **state)
@@ -866,9 +824,6 @@ static void odd_fabrics_are_drawn_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_port_has_the_leaf_that_it_is_linked_to),
-        cmocka_unit_test(each_port_of_a_host_has_its_own_leaf),
-        cmocka_unit_test(what_is_no_linked_host_port_has_no_leaf),
         cmocka_unit_test(the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters),
         cmocka_unit_test(the_text_says_which_class_clusters_have_and_links_carry),
         cmocka_unit_test(pictures_say_which_class_clusters_have_and_links_carry),
