@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/poster.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/order.h"
 #include "grants/seal.h"
 #include <errno.h>
@@ -39,6 +40,7 @@ struct oneib_post {
     struct oneib_grants_message message; /* the thread's: what it sends */
     bool is_open;                        /* the thread's: it knows who is admitted */
     bool goes_on;                        /* the thread's: something is to be sent at once */
+    struct oneib_error failure;          /* the thread's: what it told of last */
     struct oneib_sign_pair sign;
     struct oneib_curve_pair curve;
     uint64_t instance;
@@ -52,8 +54,6 @@ struct oneib_post {
     bool has_role;
     struct oneib_daemon_role role;
     double read_ms;
-    struct oneib_grants_counts counts;
-    struct oneib_error failure;
 };
 
 static void ring(int fd)
@@ -100,11 +100,12 @@ static struct oneib_daemon_role role_now(const struct oneib_post *post)
     return role;
 }
 
-static void note(struct oneib_post *post, int status, const struct oneib_error *failure)
+/* Once, as long as it stays the same. */
+static void tell(struct oneib_post *post, const struct oneib_error *failure)
 {
-    pthread_mutex_lock(&post->mutex);
-    post->failure = status < 0 ? *failure : (struct oneib_error){0};
-    pthread_mutex_unlock(&post->mutex);
+    if (failure->code != ONEIB_ERROR_NONE && strcmp(failure->text, post->failure.text) != 0)
+        oneib_log(ONEIB_LOG_ERROR, "nodes are not told what is granted: %s", failure->text);
+    post->failure = *failure;
 }
 
 /* Puts the list of a peer that waits for it into the message. */
@@ -284,7 +285,6 @@ static void read_orders(struct oneib_post *post, bool *ends, bool *admits)
     pthread_mutex_lock(&post->mutex);
     *ends = post->ends;
     *admits = post->admits;
-    post->counts = *oneib_grants_server_counts(post->server);
     pthread_mutex_unlock(&post->mutex);
 }
 
@@ -319,7 +319,7 @@ static void *work(void *context)
         if (ends)
             return NULL;
         const int status = take_turn(post, admits, &failure);
-        note(post, status, &failure);
+        tell(post, &failure);
         if (status < 0)
             poll(NULL, 0, PAUSE_MS);
     }
@@ -534,13 +534,4 @@ bool oneib_post_take(struct oneib_post *post, struct oneib_post_item *item)
         post->next_taken = 0;
     pthread_mutex_unlock(&post->mutex);
     return found;
-}
-
-void oneib_post_counts(struct oneib_post *post, struct oneib_grants_counts *counts,
-                       struct oneib_error *failure)
-{
-    pthread_mutex_lock(&post->mutex);
-    *counts = post->counts;
-    *failure = post->failure;
-    pthread_mutex_unlock(&post->mutex);
 }

@@ -56,8 +56,5 @@ struct oneib_post_item {
 bool oneib_post_take(struct oneib_post *post, struct oneib_post_item *item);
 /* Readable while there may be something to take. */
 int oneib_post_fd(const struct oneib_post *post);
-/* Adds up since the start; *failure: what the thread cannot do, "" when all is well. */
-void oneib_post_counts(struct oneib_post *post, struct oneib_grants_counts *counts,
-                       struct oneib_error *failure);
 
 #endif
