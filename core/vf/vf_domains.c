@@ -106,19 +106,6 @@ static bool is_newly_named(const struct oneib_vfs *vfs, const struct oneib_vf_re
            !oneib_vfs_remembers(vfs, &record->vf, ONEIB_VF_HELD);
 }
 
-/* What is gone is open for nobody. */
-static int close_ended(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
-                       struct oneib_error *err)
-{
-    struct oneib_vf_place place;
-    bool exists;
-    if (oneib_vfs_find_place(vfs, record, &place, &exists, err) < 0 ||
-        (exists && oneib_vf_close(place.hca, place.vf, err) < 0))
-        return -1;
-    vfs->noted.closed += record->stage == ONEIB_VF_OPEN;
-    return 0;
-}
-
 static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
     const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
@@ -134,8 +121,7 @@ static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record
 static bool end_one(struct oneib_vfs *vfs, struct oneib_vf_record *record)
 {
     struct oneib_error err = {0};
-    if (close_ended(vfs, record, &err) < 0) {
-        oneib_vfs_wrap(record, &err);
+    if (oneib_vfs_close_vf(vfs, record, &err) < 0) {
         oneib_vfs_note_failure(vfs, &err);
         vfs->retry = oneib_now_ms() + RETRY_MS;
         return false;

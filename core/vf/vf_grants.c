@@ -109,9 +109,8 @@ static bool is_as_granted(const struct oneib_vfs *vfs, const struct oneib_vf_rec
     return record->pkey == pkey && record->limited == grant->limited;
 }
 
-/* What is gone is open for nobody. */
-static int close_vf(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
-                    struct oneib_error *err)
+int oneib_vfs_close_vf(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+                       struct oneib_error *err)
 {
     struct oneib_vf_place place;
     bool exists;
@@ -167,7 +166,7 @@ static int follow_grants(struct oneib_vfs *vfs, struct oneib_error *err)
         if (!is_to_be_changed(vfs, record))
             continue;
         oneib_vfs_forget_memory(vfs, &record->vf, ONEIB_VF_WAS_OPEN);
-        if (close_vf(vfs, record, &unclosed) < 0)
+        if (oneib_vfs_close_vf(vfs, record, &unclosed) < 0)
             note_failure(&result, &unclosed, err);
         else if (draft)
             note_granted(vfs, &draft->items[i]);

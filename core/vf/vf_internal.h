@@ -129,6 +129,10 @@ struct oneib_vfs {
     double grants_retry; /* likewise, of one that is not granted any more */
 };
 
+/* The VF of a record, open for nobody; one that is gone is so. vf_grants.c */
+int oneib_vfs_close_vf(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+                       struct oneib_error *err);
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* For the next step's answer, where there is no caller to be told. */
