@@ -180,7 +180,7 @@ static int load_string(const struct load *load, const config_setting_t *setting,
     const char *string = config_setting_get_string(setting);
     if (!string)
         return refuse(load, setting, key, "must be a string");
-    const char *fault = key->check(string, 0);
+    const char *fault = key->check(string);
     if (fault)
         return refuse(load, setting, key, fault);
     return set_string(load->config, key, string, load->err);
@@ -197,7 +197,7 @@ static int check_strings(const struct load *load, const config_setting_t *settin
         const char *string = config_setting_get_string(element);
         if (!string)
             return refuse(load, element, key, "must hold strings only");
-        const char *fault = key->check(string, (size_t)i);
+        const char *fault = key->is_command && i > 0 ? NULL : key->check(string);
         if (fault)
             return refuse(load, element, key, fault);
     }

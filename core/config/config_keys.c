@@ -17,9 +17,8 @@
 
 /* ---- what strings must be -------------------------------------------------------------------- */
 
-static const char *check_path(const char *string, size_t index)
+static const char *check_path(const char *string)
 {
-    (void)index;
     size_t length = strlen(string);
     if (string[0] != '/' || string[length - 1] == '/' || length >= PATH_MAX)
         return "must be the absolute path of a file";
@@ -35,17 +34,15 @@ static bool consists_of(const char *string, const char *allowed)
            strspn(string, allowed) == length;
 }
 
-static const char *check_name(const char *string, size_t index)
+static const char *check_name(const char *string)
 {
-    (void)index;
     if (!consists_of(string, LETTERS_AND_DIGITS "_.:@\\-"))
         return "must be a name of letters, digits, '_', '.', ':', '@', '\\' and '-'";
     return NULL;
 }
 
-static const char *check_unit(const char *string, size_t index)
+static const char *check_unit(const char *string)
 {
-    (void)index;
     if (!consists_of(string, LETTERS_AND_DIGITS "_.:@\\-*"))
         return "must be a unit's name, or a pattern with '*', of letters, digits, '_', '.', ':', "
                "'@', "
@@ -53,10 +50,9 @@ static const char *check_unit(const char *string, size_t index)
     return NULL;
 }
 
-static const char *check_endpoint(const char *string, size_t index)
+static const char *check_endpoint(const char *string)
 {
     static const char *const schemes[] = {"http://", "https://"};
-    (void)index;
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         size_t length = strlen(schemes[i]);
         if (strncmp(string, schemes[i], length) == 0 && string[length] != '\0')
@@ -66,21 +62,19 @@ static const char *check_endpoint(const char *string, size_t index)
 }
 
 /* A host and no more, as ufm/ufm_client.h takes it. */
-static const char *check_ufm_url(const char *string, size_t index)
+static const char *check_ufm_url(const char *string)
 {
     static const char scheme[] = "https://";
     const char *host = string + strlen(scheme);
-    (void)index;
     if (strncmp(string, scheme, strlen(scheme)) == 0 && *host && !host[strcspn(host, "/?#@ ")])
         return NULL;
     return "must be https://HOST or https://HOST:PORT: whoever asks UFM has to know that it is UFM";
 }
 
 /* As sm/ufm_release.h reads it, which this library does not know. */
-static const char *check_ufm_release(const char *string, size_t index)
+static const char *check_ufm_release(const char *string)
 {
     uint64_t number;
-    (void)index;
     for (unsigned i = 0; i < 3; i++) {
         const size_t length = strcspn(string, ".");
         if (!oneib_parse_decimal_n(string, length, 9999, &number))
@@ -94,9 +88,8 @@ static const char *check_ufm_release(const char *string, size_t index)
     return "must be a release of UFM's: two or three numbers, such as 6.15.1";
 }
 
-static const char *check_events(const char *string, size_t index)
+static const char *check_events(const char *string)
 {
-    (void)index;
     if (strcmp(string, "none") == 0 || strncmp(string, "tcp://", 6) == 0 ||
         strncmp(string, "ipc:///", 7) == 0)
         return NULL;
@@ -104,56 +97,49 @@ static const char *check_events(const char *string, size_t index)
 }
 
 /* The address itself is looked at by whoever listens there. */
-static const char *check_listen(const char *string, size_t index)
+static const char *check_listen(const char *string)
 {
     uint64_t port;
     const char *colon = strrchr(string, ':');
-    (void)index;
     if (strcmp(string, "none") == 0 ||
         (colon && colon > string && oneib_parse_decimal(colon + 1, UINT16_MAX, &port) && port > 0))
         return NULL;
     return "must be ADDRESS:PORT, or \"none\"";
 }
 
-static const char *check_grants(const char *string, size_t index)
+static const char *check_grants(const char *string)
 {
     static const char scheme[] = "tcp://";
     if (strncmp(string, scheme, strlen(scheme)) != 0 || strlen(string) >= ADDRESS_SIZE ||
-        check_listen(string + strlen(scheme), index) ||
-        strcmp(string + strlen(scheme), "none") == 0)
+        check_listen(string + strlen(scheme)) || strcmp(string + strlen(scheme), "none") == 0)
         return "must be tcp://ADDRESS:PORT";
     return NULL;
 }
 
 /* What is said of it to nodes: a place, not all of them. */
-static const char *check_address(const char *string, size_t index)
+static const char *check_address(const char *string)
 {
     static const char anywhere[] = "tcp://*";
-    if (check_grants(string, index) || strncmp(string, anywhere, strlen(anywhere)) == 0)
+    if (check_grants(string) || strncmp(string, anywhere, strlen(anywhere)) == 0)
         return "must be tcp://HOST:PORT, by which nodes reach this host";
     return NULL;
 }
 
-/* The arguments of a command may be anything. */
-static const char *check_command(const char *string, size_t index)
+static const char *check_command(const char *string)
 {
-    if (index == 0 && check_path(string, index))
-        return "must begin with the absolute path of a program";
-    return NULL;
+    return check_path(string) ? "must begin with the absolute path of a program" : NULL;
 }
 
-static const char *check_libvirt(const char *string, size_t index)
+static const char *check_libvirt(const char *string)
 {
-    (void)index;
     if (!strstr(string, "://"))
         return "must be a connection of libvirt's, such as qemu:///system";
     return NULL;
 }
 
 /* 0000:81:00.1, as ib/pci.h reads it, which this library does not know. */
-static const char *check_pci(const char *string, size_t index)
+static const char *check_pci(const char *string)
 {
-    (void)index;
     const size_t domain = strspn(string, HEXADECIMAL);
     const char *rest = string + domain;
     if (domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' && rest[3] == ':' &&
@@ -163,25 +149,22 @@ static const char *check_pci(const char *string, size_t index)
     return "must be a PCI address such as 0000:81:00.1";
 }
 
-static const char *check_guid(const char *string, size_t index)
+static const char *check_guid(const char *string)
 {
     uint64_t guid;
-    (void)index;
     if (!oneib_parse_hex(string, UINT64_MAX, &guid) || guid == 0 || guid == UINT64_MAX)
         return "must be a port GUID: 0x and 1 to 16 hexadecimal digits, neither 0 nor all ones";
     return NULL;
 }
 
-static const char *check_class(const char *string, size_t index)
+static const char *check_class(const char *string)
 {
     struct oneib_qos_class qos_class;
-    (void)index;
     return oneib_qos_class_parse(string, &qos_class);
 }
 
-static const char *check_class_name(const char *string, size_t index)
+static const char *check_class_name(const char *string)
 {
-    (void)index;
     return oneib_qos_name_valid(string) ? NULL : "must be the name of one of qos.classes";
 }
 
@@ -300,7 +283,7 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"opensm", "unit", ONEIB_CONFIG_STRING, FIELD(opensm.unit), .check = check_unit,
      .default_string = "opensm*.service"},
     {"opensm", "reload_command", ONEIB_CONFIG_STRINGS, FIELD(opensm.reload_command),
-     .check = check_command},
+     .check = check_command, .is_command = true},
     {"opensm", "apply_timeout", ONEIB_CONFIG_NUMBER, FIELD(opensm.apply_timeout_ms),
      .minimum = 1000, .maximum = 600000, .default_number = 30000},
 

@@ -23,9 +23,8 @@ struct oneib_config_key_choice {
     unsigned value;
 };
 
-/* NULL when the string is good, else what it must be: "must be ...". `index`: its place in a list.
- */
-typedef const char *(*oneib_config_key_check)(const char *string, size_t index);
+/* NULL when the string is good, else what it must be: "must be ...". */
+typedef const char *(*oneib_config_key_check)(const char *string);
 
 struct oneib_config_key {
     const char *group; /* NULL: at the top of the file */
@@ -38,6 +37,7 @@ struct oneib_config_key {
         *allowed; /* NUMBER: nothing but these, and, where the minimum is 0, 0; or NULL */
     const struct oneib_config_key_choice *choices; /* CHOICE */
     oneib_config_key_check check;                  /* STRING, STRINGS */
+    bool is_command; /* STRINGS: the first one alone is checked: arguments may be anything */
 
     uint32_t default_number; /* NUMBER, BOOLEAN, CHOICE */
     double default_share;
