@@ -64,8 +64,7 @@ static int open_directory(int *directory, struct oneib_error *err)
             "the directory %s must be uid %u's and writable for nobody else: chown and "
             "chmod go-w, or remove it",
             path, geteuid());
-    *directory = opened;
-    opened = -1;
+    *directory = oneib_steal_fd(&opened);
     return 0;
 }
 
@@ -122,9 +121,8 @@ static int make_socket(int directory, enum oneib_socket_kind kind, struct oneib_
         return -1;
     if (listen(fd, BACKLOG) < 0 || renameat(directory, name, directory, name_of(kind)) < 0)
         return oneib_fail_errno(err, errno, "listening at %s", places[kind].path);
-    made->fd = fd;
+    made->fd = oneib_steal_fd(&fd);
     made->is_own = true;
-    fd = -1;
     return 0;
 }
 

@@ -187,9 +187,7 @@ static int listen_on(const char *text, uint16_t *port, struct oneib_error *err)
         return oneib_fail_errno(err, errno, "daemon.metrics: asking for the port of %s", text);
     *port = ntohs(address.socket.any.sa_family == AF_INET6 ? address.socket.v6.sin6_port
                                                            : address.socket.v4.sin_port);
-    const int result = fd;
-    fd = -1;
-    return result;
+    return oneib_steal_fd(&fd);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

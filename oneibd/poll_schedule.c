@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/poll_schedule.h"
+#include "base/clock.h"
 
 #define NEVER (-1.0)
 
@@ -11,11 +12,6 @@
 #define TRUSTED_SHARE 1000.0
 #define DISTRUSTED_SHARE 3.0
 #define LONGEST_REREAD_MS 3600000.0
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 static double larger(double a, double b)
 {
@@ -86,13 +82,13 @@ bool oneib_poll_schedule_anything(const struct oneib_due *due)
 
 double oneib_poll_schedule_wait(const struct oneib_poll_schedule *schedule, double now)
 {
-    double next = smaller(schedule->poll_at, schedule->reread_at);
+    double next = oneib_sooner(schedule->poll_at, schedule->reread_at);
     if (schedule->retry_at < 0)
-        next = smaller(next, schedule->verify_at);
+        next = oneib_sooner(next, schedule->verify_at);
     else
-        next = schedule->failed ? schedule->retry_at : smaller(next, schedule->retry_at);
+        next = schedule->failed ? schedule->retry_at : oneib_sooner(next, schedule->retry_at);
     if (schedule->event_ms >= 0)
-        next = smaller(next, events_at(schedule));
+        next = oneib_sooner(next, events_at(schedule));
     return larger(next - now, 0);
 }
 
@@ -103,7 +99,7 @@ void oneib_poll_schedule_polled(struct oneib_poll_schedule *schedule, double now
 
 void oneib_poll_schedule_preparing(struct oneib_poll_schedule *schedule, double now)
 {
-    schedule->poll_at = smaller(schedule->poll_at, now + schedule->poll_preparing_ms);
+    schedule->poll_at = oneib_sooner(schedule->poll_at, now + schedule->poll_preparing_ms);
 }
 
 void oneib_poll_schedule_reread(struct oneib_poll_schedule *schedule, double now, double took,
@@ -111,12 +107,12 @@ void oneib_poll_schedule_reread(struct oneib_poll_schedule *schedule, double now
 {
     const double least = trusted ? schedule->reread_ms : schedule->poll_preparing_ms;
     const double affordable = took * (trusted ? TRUSTED_SHARE : DISTRUSTED_SHARE);
-    schedule->reread_at = now + larger(least, smaller(affordable, LONGEST_REREAD_MS));
+    schedule->reread_at = now + larger(least, oneib_sooner(affordable, LONGEST_REREAD_MS));
 }
 
 void oneib_poll_schedule_distrust(struct oneib_poll_schedule *schedule, double now)
 {
-    schedule->reread_at = smaller(schedule->reread_at, now + schedule->poll_preparing_ms);
+    schedule->reread_at = oneib_sooner(schedule->reread_at, now + schedule->poll_preparing_ms);
 }
 
 void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double now)
@@ -127,7 +123,7 @@ void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double n
 void oneib_poll_schedule_verify_in(struct oneib_poll_schedule *schedule, double now,
                                    double milliseconds)
 {
-    schedule->verify_at = smaller(schedule->verify_at, now + milliseconds);
+    schedule->verify_at = oneib_sooner(schedule->verify_at, now + milliseconds);
 }
 
 void oneib_poll_schedule_applied(struct oneib_poll_schedule *schedule, double now)
@@ -137,7 +133,7 @@ void oneib_poll_schedule_applied(struct oneib_poll_schedule *schedule, double no
 
 static void try_again(struct oneib_poll_schedule *schedule, double now, double longest)
 {
-    const double pause = smaller(schedule->retry_pause, longest);
+    const double pause = oneib_sooner(schedule->retry_pause, longest);
     schedule->retry_at = now + pause;
     schedule->retry_pause = pause * 2;
 }

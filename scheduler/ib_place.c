@@ -122,9 +122,7 @@ static int open_given(const char *config, struct oneib_error *err)
     if (status < 0)
         return -1;
     lseek(given, 0, SEEK_SET);
-    const int opened = given;
-    given = -1;
-    return opened;
+    return oneib_steal_fd(&given);
 }
 
 static int place(const char *config, const char *placer, int *status, struct oneib_error *err)

@@ -43,4 +43,12 @@ static inline void *oneib_steal(void *pointer_to_pointer)
     return taken;
 }
 
+/* The same of a descriptor: -1 stays. */
+static inline int oneib_steal_fd(int *fd)
+{
+    const int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
-#include <time.h>
 
 double oneib_now_ms(void)
 {

@@ -2,6 +2,7 @@
 #include "base/command.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory_file.h"
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define QUOTED_MAX 200          /* bytes of output in an error */
 #define CHUNK 4096              /* bytes of one read */
@@ -34,13 +34,6 @@ struct child {
     int exit_fd; /* a pidfd: readable when the child has ended; -1: there are none here */
     struct stream output, errors;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* A program of its own process group, with no signal blocked or ignored that this process blocks or
  * ignores. */
@@ -159,18 +152,18 @@ static bool has_ended(const struct child *child)
 
 /* How long poll() may wait: without a pidfd (before Linux 5.3, and under valgrind) nothing wakes it
  * when the child ends. */
-static int patience(const struct child *child, int64_t left_ms)
+static int patience(const struct child *child, double left_ms)
 {
-    const int64_t most_ms = child->exit_fd < 0 ? LOOK_MS : INT32_MAX;
-    return (int)(left_ms < most_ms ? left_ms : most_ms);
+    const double most_ms = child->exit_fd < 0 ? LOOK_MS : INT32_MAX;
+    return (int)oneib_sooner(left_ms + 1, most_ms); /* a part of a millisecond is one */
 }
 
 /* Returns false when the time is over. The child's end counts, not its outputs': a grandchild may
  * keep those open. */
-static bool wait_for_end(struct child *child, int64_t deadline_ms)
+static bool wait_for_end(struct child *child, double deadline_ms)
 {
     for (;;) {
-        const int64_t left_ms = deadline_ms - now_ms();
+        const double left_ms = deadline_ms - oneib_now_ms();
         struct pollfd files[] = {{.fd = child->exit_fd, .events = POLLIN},
                                  {.fd = child->output.fd, .events = POLLIN},
                                  {.fd = child->errors.fd, .events = POLLIN}};
@@ -188,10 +181,10 @@ static bool wait_for_end(struct child *child, int64_t deadline_ms)
  * nor does one that waits for a disk hear of it. */
 static bool kill_group(const struct child *child)
 {
-    const int64_t deadline_ms = now_ms() + KILL_WAIT_MS;
+    const double deadline_ms = oneib_now_ms() + KILL_WAIT_MS;
     struct pollfd end = {.fd = child->exit_fd, .events = POLLIN};
     kill(-child->pid, SIGKILL);
-    for (int64_t left_ms; !has_ended(child) && (left_ms = deadline_ms - now_ms()) > 0;)
+    for (double left_ms; !has_ended(child) && (left_ms = deadline_ms - oneib_now_ms()) > 0;)
         poll(&end, 1, patience(child, left_ms));
     return has_ended(child);
 }
@@ -240,7 +233,7 @@ static int reap(struct child *child, bool ended, uint32_t timeout_ms, int *statu
 }
 
 /* The child runs: `child` has its pid and streams. */
-static int follow(struct child *child, uint32_t timeout_ms, int64_t deadline_ms, int *status,
+static int follow(struct child *child, uint32_t timeout_ms, double deadline_ms, int *status,
                   struct oneib_error *err)
 {
     oneib_autoclose int exit_fd = pidfd_open(child->pid, 0);
@@ -269,7 +262,7 @@ static int start(const struct oneib_command *command, bool one_stream, struct ch
 int oneib_command_capture(const struct oneib_command *command, struct oneib_text *output,
                           struct oneib_text *errors, int *status, struct oneib_error *err)
 {
-    const int64_t deadline_ms = now_ms() + command->timeout_ms;
+    const double deadline_ms = oneib_now_ms() + command->timeout_ms;
     struct child child = {
         .name = command->argv[0],
         .output = {.fd = -1, .text = output, .max = command->output_max},

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define PAUSE_MS 5
 #define PID_SIZE 16
@@ -27,8 +26,7 @@ int oneib_file_lock_open(int directory, const char *name, const char *path, int 
     if (!S_ISREG(status.st_mode))
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "the lock %s is not a regular file: remove it",
                           path);
-    *fd = opened;
-    opened = -1;
+    *fd = oneib_steal_fd(&opened);
     return 0;
 }
 
@@ -69,8 +67,7 @@ static int noted_holder(int fd)
     return (int)pid;
 }
 
-/* 0: nobody any more, or a process that is not visible from here. */
-static int process_with_it(int fd)
+int oneib_file_lock_process(int fd)
 {
     struct flock lock = whole_file();
     if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
@@ -90,11 +87,11 @@ int oneib_file_lock_wait(int fd, const char *path, enum oneib_file_lock_kind kin
         if (errno != EWOULDBLOCK && errno != EACCES && errno != EINTR)
             return oneib_fail_errno(err, errno, "locking %s", path);
         if (oneib_now_ms() >= end) {
-            *holder = (struct oneib_file_lock_holder){.process = is_processes ? process_with_it(fd)
-                                                                              : noted_holder(fd)};
+            *holder = (struct oneib_file_lock_holder){
+                .process = is_processes ? oneib_file_lock_process(fd) : noted_holder(fd)};
             return 0;
         }
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+        oneib_sleep_ms(PAUSE_MS);
     }
     if (!is_processes)
         note_holder(fd);
@@ -120,7 +117,6 @@ int oneib_file_lock(const char *path, uint32_t timeout_ms, int *lock, struct one
     if (oneib_file_lock_open(AT_FDCWD, path, path, &fd, err) < 0 ||
         oneib_file_lock_take(fd, path, timeout_ms, err) < 0)
         return -1;
-    *lock = fd;
-    fd = -1;
+    *lock = oneib_steal_fd(&fd);
     return 0;
 }

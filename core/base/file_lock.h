@@ -31,6 +31,9 @@ struct oneib_file_lock_holder {
     int process;  /* else; 0: not known */
 };
 
+/* Which process has a lock of the kind PROCESS; 0: none any more, or one that is not visible here. */
+int oneib_file_lock_process(int fd);
+
 /* Waits for the lock, timeout_ms at the most. Somebody else who has it longer than that is no
  * error. path: for errors. */
 int oneib_file_lock_wait(int fd, const char *path, enum oneib_file_lock_kind kind,

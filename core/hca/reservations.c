@@ -94,8 +94,7 @@ static int open_directory(int *directory, struct oneib_error *err)
         return oneib_fail_errno(err, errno, "opening the directory %s", path);
     if (check_directory(fd, path, err) < 0)
         return -1;
-    *directory = fd;
-    fd = -1;
+    *directory = oneib_steal_fd(&fd);
     return 0;
 }
 
@@ -149,8 +148,7 @@ static int open_own_lock(int *lock, struct oneib_error *err)
         oneib_file_lock_open(directory, LOCK_NAME, LOCK, &fd, err) < 0 ||
         check_lock_file(fd, err) < 0)
         return -1;
-    *lock = fd;
-    fd = -1;
+    *lock = oneib_steal_fd(&fd);
     return 0;
 }
 
@@ -161,8 +159,7 @@ int oneib_reservations_own(int *lock, struct oneib_error *err)
     if (open_own_lock(&fd, err) < 0)
         return -1;
     if (oneib_file_lock_take(fd, LOCK, 0, &why) == 0) {
-        *lock = fd;
-        fd = -1;
+        *lock = oneib_steal_fd(&fd);
         return 0;
     }
     if (why.code == ONEIB_ERROR_TIMEOUT)

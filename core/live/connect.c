@@ -8,6 +8,7 @@
  * stops waiting for that does not know what became of it.
  */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
@@ -92,23 +93,10 @@ static int start(struct opening *opening, pthread_t *thread)
 
 /* ---- waiting for it -------------------------------------------------------------------------- */
 
-static struct timespec in_ms(uint32_t ms)
-{
-    struct timespec then;
-    clock_gettime(CLOCK_MONOTONIC, &then);
-    then.tv_sec += ms / 1000;
-    then.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (then.tv_nsec >= 1000000000) {
-        then.tv_sec++;
-        then.tv_nsec -= 1000000000;
-    }
-    return then;
-}
-
 /* Whether it came to its end. If not, it is the thread's to free. */
 static bool wait_for(struct opening *opening, uint32_t timeout_ms)
 {
-    const struct timespec deadline = in_ms(timeout_ms);
+    const struct timespec deadline = oneib_in_ms(timeout_ms);
     pthread_mutex_lock(&opening->mutex);
     while (!opening->is_over &&
            pthread_cond_timedwait(&opening->ended, &opening->mutex, &deadline) == 0)

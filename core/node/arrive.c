@@ -4,7 +4,6 @@
 #include "node/driver.h"
 #include "node/start_reattach.h"
 #include "service/service_client.h"
-#include <time.h>
 
 /* Within which the service hears of a domain that has started. */
 #define NEWS_MS 1000
@@ -72,7 +71,7 @@ static bool is_to_live(const struct oneib_node_vm *vm, bool completed)
         const bool lives = look_for_life(vm, completed, &seen);
         if (lives || seen || oneib_now_ms() > end)
             return lives;
-        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        oneib_sleep_ms(50);
     }
 }
 

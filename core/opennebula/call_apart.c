@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/call_apart.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -23,23 +24,10 @@ static void *run(void *data)
     return NULL;
 }
 
-static struct timespec in_ms(uint32_t milliseconds)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += milliseconds / 1000;
-    end.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-    if (end.tv_nsec >= 1000000000) {
-        end.tv_sec++;
-        end.tv_nsec -= 1000000000;
-    }
-    return end;
-}
-
 /* false: the time is over. */
 static bool await_end(struct call *call, uint32_t milliseconds)
 {
-    const struct timespec end = in_ms(milliseconds);
+    const struct timespec end = oneib_in_ms(milliseconds);
     pthread_mutex_lock(&call->mutex);
     while (!call->is_done && pthread_cond_timedwait(&call->ended, &call->mutex, &end) != ETIMEDOUT)
         continue;

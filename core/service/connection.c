@@ -60,9 +60,7 @@ static int connect_to(const struct sockaddr_un *address, double deadline)
         if (errno != EINTR)
             return -1;
     }
-    const int connected = fd;
-    fd = -1;
-    return connected;
+    return oneib_steal_fd(&fd);
 }
 
 static enum oneib_connection_outcome refused(const char *path, int error, struct oneib_error *err)

@@ -4,7 +4,6 @@
 #include "service/client_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A socket at which nobody listens: a service that made it by itself is being started anew. systemd
@@ -13,12 +12,6 @@
 
 #define PAUSE_FIRST_MS 20
 #define PAUSE_MOST_MS 500
-
-static void pause_ms(uint32_t ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
-              NULL);
-}
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
@@ -38,7 +31,7 @@ static enum oneib_connection_outcome call(struct oneib_client *client, double de
             oneib_connection_open(client->socket, deadline, &client->fd, err);
         if (outcome != ONEIB_CONNECTION_LOST || oneib_now_ms() + wait >= deadline)
             return outcome;
-        pause_ms(wait);
+        oneib_sleep_ms(wait);
     }
 }
 
@@ -179,7 +172,7 @@ int oneib_client_ask(struct oneib_client *client, const struct oneib_request *re
             *err = why;
             return -1;
         }
-        pause_ms(wait);
+        oneib_sleep_ms(wait);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "sync/watch.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* opensm can sleep through a SIGHUP for up to ten seconds (between its check of the flag and a
  * sleep in its main loop), so a reload without effect is repeated, ever more slowly: a large subnet
@@ -21,17 +20,6 @@
 
 /* What was wrong before is waited for as long as some port came right within this time. */
 #define GRACE_MS 250.0
-
-static void pause_ms(double milliseconds)
-{
-    const long nanoseconds = (long)(milliseconds * 1e6);
-    nanosleep(&(struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000}, NULL);
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- what is put there ----------------------------------------------------------------------- */
 
@@ -112,7 +100,7 @@ static int ask_some(const struct step *step, const struct oneib_partition_table 
         oneib_watch_read(&step->snapshot->subnet, table, watch, err) < 0)
         return -1;
 
-    wait->pause = smaller(wait->pause * 1.2, LONGEST_PAUSE_MS);
+    wait->pause = oneib_sooner(wait->pause * 1.2, LONGEST_PAUSE_MS);
     if (watch->count < before) {
         wait->pause = FIRST_PAUSE_MS;
         wait->progress = oneib_now_ms();
@@ -127,7 +115,7 @@ static int reload_when_due(const struct step *step, const struct oneib_watch *wa
 {
     if (watch->caused == 0 || oneib_now_ms() < wait->next_reload)
         return 0;
-    wait->patience = smaller(wait->patience * 2, LONGEST_PATIENCE_MS);
+    wait->patience = oneib_sooner(wait->patience * 2, LONGEST_PATIENCE_MS);
     wait->next_reload = oneib_now_ms() + wait->patience;
     return oneib_sm_nudge(step->sm, &step->result->reloads, err);
 }
@@ -142,7 +130,7 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
 {
     struct wait wait = begin_wait(step, watch);
     while (!step->result->gave_up && has_to_go_on(&wait, watch)) {
-        pause_ms(wait.pause);
+        oneib_sleep_ms(wait.pause);
         if (gives_up(step, &wait))
             step->result->gave_up = true;
         else if (ask_some(step, table, &wait, watch, err) < 0 ||

@@ -120,8 +120,7 @@ int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct on
     oneib_autoclose int fd = -1;
     if (open_lock(path, &fd, err) < 0 || take(fd, path, timeout_ms, err) < 0)
         return -1;
-    *lock = fd;
-    fd = -1;
+    *lock = oneib_steal_fd(&fd);
     return 0;
 }
 
@@ -133,16 +132,8 @@ int oneib_daemon_lock(const char *state, int *lock, struct oneib_error *err)
     oneib_autoclose int fd = -1;
     if (open_lock(path, &fd, err) < 0 || take_at_once(fd, path, state, err) < 0)
         return -1;
-    *lock = fd;
-    fd = -1;
+    *lock = oneib_steal_fd(&fd);
     return 0;
-}
-
-/* 0: nobody. */
-static pid_t holder_of(int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
 /* The same process has the lock before and after it is opened: so it is the one that is opened. */
@@ -152,7 +143,7 @@ static int call(int fd, const char *path, pid_t holder, int *process, struct one
     if (pidfd < 0 && errno != ESRCH)
         return oneib_fail_errno(err, errno, "opening process %d, which has the lock %s",
                                 (int)holder, path);
-    if (pidfd < 0 || holder_of(fd) != holder)
+    if (pidfd < 0 || oneib_file_lock_process(fd) != holder)
         return 0;
     if (pidfd_send_signal(pidfd, SIGHUP, NULL, 0) < 0 && errno != ESRCH)
         return oneib_fail_errno(err, errno,
@@ -173,7 +164,7 @@ int oneib_daemon_call(const char *state, int *process, struct oneib_error *err)
         return 0;
     if (fd < 0)
         return oneib_fail_errno(err, errno, "opening the lock %s", path);
-    const pid_t holder = holder_of(fd);
+    const pid_t holder = oneib_file_lock_process(fd);
     return holder == 0 ? 0 : call(fd, path, holder, process, err);
 }
 
@@ -186,7 +177,7 @@ int oneib_daemon_find(const char *state, int *process, struct oneib_error *err)
     oneib_autoclose int fd = open(path, LOCK_FLAGS);
     if (fd < 0)
         return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "opening the lock %s", path);
-    *process = holder_of(fd);
+    *process = oneib_file_lock_process(fd);
     return 0;
 }
 

@@ -76,9 +76,7 @@ int oneib_domain_process_open(const char *directory, const char *name, const cha
     oneib_autoclose int process = pid > 0 ? pidfd_open(pid, 0) : -1;
     if (process < 0 || !is_of(pid, uuid))
         return -1;
-    const int opened = process;
-    process = -1;
-    return opened;
+    return oneib_steal_fd(&process);
 }
 
 bool oneib_domain_process_has_ended(int process)
