@@ -146,6 +146,8 @@ static bool write_mark(xmlNode *domain, const struct oneib_tuning_mark *mark)
     if (!namespace)
         return false;
     xmlSetNs(node, namespace);
+    if (!oneib_tree_set(node, ONEIB_TUNING_HPC, "yes"))
+        return false;
     for (size_t i = 0; i < ONEIB_TUNING_PARTS; i++)
         if (mark->has[i] && !oneib_tree_set(node, oneib_tuning_places[i].attribute, "yes"))
             return false;

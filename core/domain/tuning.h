@@ -26,7 +26,7 @@ struct oneib_domain_demand {
     bool has_numatune, has_hugepages, has_cpu_model;
     bool has_kvm; /* without it there is no host's CPU model to be had */
     bool locked;
-    bool tuned; /* it has oneib's mark, which says what oneib has given */
+    bool tuned; /* it has oneib's mark, which says that oneib has given cores or memory */
 };
 
 /* INPUT: malformed, or no <vcpu> or <memory> that can be read. Absent <vcpu> is 1, as in libvirt.
@@ -34,7 +34,7 @@ struct oneib_domain_demand {
 int oneib_domain_demand_read(const char *xml, size_t length, struct oneib_domain_demand *demand,
                              struct oneib_error *err);
 /* CPUs that a domain is pinned to, by whomever: all of <vcpupin>, and <vcpu cpuset=''>; none when
- * it is not pinned. *name: owned by the caller; NULL: it has none. */
+ * it is not pinned, or but kept off others' cores (threads.h). *name: owned by the caller; NULL: it has none. */
 int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct oneib_cpu_set *pins,
                            struct oneib_error *err);
 
@@ -47,7 +47,7 @@ struct oneib_tuning {
     uint64_t page_kib; /* huge pages of this size; 0: none */
     bool host_cpu;     /* <cpu mode='host-passthrough'> */
     bool lock;         /* <memoryBacking><locked/> */
-    bool mark;         /* say which of this is oneib's: see oneib_domain_demand.tuned */
+    bool mark;         /* say that the VM has IB_HPC, and which of this is oneib's */
 };
 
 /* The document with it. Of a document that has oneib's mark, what oneib gave is replaced. What is

@@ -30,9 +30,11 @@ bool oneib_tuning_is_mark(const xmlNode *node)
 
 static void read_mark(const xmlNode *node, struct oneib_tuning_mark *mark)
 {
-    mark->is_there = true;
     for (size_t i = 0; i < ONEIB_TUNING_PARTS; i++)
         mark->has[i] |= oneib_tree_has(node, oneib_tuning_places[i].attribute, "yes");
+    mark->is_hpc |= oneib_tree_has(node, ONEIB_TUNING_HPC, "yes");
+    mark->is_there =
+        !mark->is_hpc || mark->has[ONEIB_TUNING_PINS] || mark->has[ONEIB_TUNING_MEMORY];
 }
 
 struct oneib_tuning_mark oneib_tuning_mark_read(const xmlNode *domain)
@@ -43,6 +45,37 @@ struct oneib_tuning_mark oneib_tuning_mark_read(const xmlNode *domain)
         for (const xmlNode *node = metadata->children; node; node = node->next)
             if (oneib_tuning_is_mark(node))
                 read_mark(node, &mark);
+    return mark;
+}
+
+bool oneib_is_kept_mark(const xmlNode *node)
+{
+    return node->type == XML_ELEMENT_NODE && node->ns &&
+           strcmp((const char *)node->ns->href, ONEIB_KEPT_NAMESPACE) == 0 &&
+           strcmp((const char *)node->name, ONEIB_KEPT_MARK) == 0;
+}
+
+static void read_ids(const xmlNode *node, const char *attribute, struct oneib_cpu_set *ids)
+{
+    struct oneib_cpu_set these;
+    const char *list = oneib_tree_attribute(node, attribute);
+    if (list && oneib_cpu_set_parse(list, &these))
+        oneib_cpu_set_add_all(ids, &these);
+}
+
+struct oneib_kept_mark oneib_kept_mark_read(const xmlNode *domain)
+{
+    struct oneib_kept_mark mark = {0};
+    for (const xmlNode *metadata = oneib_tree_child(domain, "metadata"); metadata;
+         metadata = oneib_tree_next(metadata, "metadata"))
+        for (const xmlNode *node = metadata->children; node; node = node->next) {
+            if (!oneib_is_kept_mark(node))
+                continue;
+            mark.is_there = true;
+            mark.emulator |= oneib_tree_has(node, "emulator", "yes");
+            read_ids(node, "vcpus", &mark.vcpus);
+            read_ids(node, "iothreads", &mark.iothreads);
+        }
     return mark;
 }
 
@@ -233,13 +266,24 @@ static int add_cpus(const char *list, struct oneib_cpu_set *cpus, struct oneib_e
     return 0;
 }
 
+/* One that keeps a virtual core off others' is none of its own. */
+static bool is_kept(const struct oneib_kept_mark *kept, const xmlNode *pin)
+{
+    uint64_t vcpu;
+    const char *text = oneib_tree_attribute(pin, "vcpu");
+    return kept->is_there && text && oneib_parse_decimal(text, ONEIB_CPUS_MAX - 1, &vcpu) &&
+           oneib_cpu_set_has(&kept->vcpus, (uint32_t)vcpu);
+}
+
 static int read_pins(const xmlNode *domain, struct oneib_cpu_set *pins, struct oneib_error *err)
 {
+    const struct oneib_kept_mark kept = oneib_kept_mark_read(domain);
     for (const xmlNode *tuning = oneib_tree_child(domain, "cputune"); tuning;
          tuning = oneib_tree_next(tuning, "cputune"))
         for (const xmlNode *pin = oneib_tree_child(tuning, "vcpupin"); pin;
              pin = oneib_tree_next(pin, "vcpupin"))
-            if (add_cpus(oneib_tree_attribute(pin, "cpuset"), pins, err) < 0)
+            if (!is_kept(&kept, pin) &&
+                add_cpus(oneib_tree_attribute(pin, "cpuset"), pins, err) < 0)
                 return -1;
     return 0;
 }

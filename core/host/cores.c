@@ -51,6 +51,11 @@ bool oneib_cpu_set_is_empty(const struct oneib_cpu_set *set)
     return any == 0;
 }
 
+bool oneib_cpu_set_is_equal(const struct oneib_cpu_set *set, const struct oneib_cpu_set *other)
+{
+    return memcmp(set->words, other->words, sizeof set->words) == 0;
+}
+
 bool oneib_cpu_set_overlaps(const struct oneib_cpu_set *set, const struct oneib_cpu_set *other)
 {
     uint64_t both = 0;
@@ -215,6 +220,14 @@ int oneib_cores_choose(const struct oneib_host_cpus *host, uint32_t node, uint32
     if (cores->count < count)
         take_core(last_choice, cores);
     return 0;
+}
+
+void oneib_cores_whole(const struct oneib_host_cpus *host, const struct oneib_cpu_set *cpus,
+                       struct oneib_cpu_set *cores)
+{
+    for (size_t i = 0; i < host->core_count; i++)
+        if (oneib_cpu_set_overlaps(&host->cores[i].threads, cpus))
+            oneib_cpu_set_add_all(cores, &host->cores[i].threads);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ void oneib_cpu_set_add(struct oneib_cpu_set *set, uint32_t cpu);
 void oneib_cpu_set_add_all(struct oneib_cpu_set *set, const struct oneib_cpu_set *other);
 void oneib_cpu_set_remove_all(struct oneib_cpu_set *set, const struct oneib_cpu_set *other);
 bool oneib_cpu_set_is_empty(const struct oneib_cpu_set *set);
+bool oneib_cpu_set_is_equal(const struct oneib_cpu_set *set, const struct oneib_cpu_set *other);
 bool oneib_cpu_set_overlaps(const struct oneib_cpu_set *set, const struct oneib_cpu_set *other);
 /* "0-3,8,10-11", the kernel's and libvirt's list format, with libvirt's "^2" for exclusion when
  * reading; "" is the empty set. False: malformed, or a CPU over the maximum. */
@@ -55,6 +56,8 @@ struct oneib_host_cpus {
     size_t core_count, core_capacity;
     struct oneib_numa_node *nodes; /* owned: by id; a host without NUMA has node 0 */
     size_t node_count, node_capacity;
+    struct oneib_cpu_set floating; /* where threads run that nobody has pinned: those that are
+                                      online, but for the kernel's isolcpus */
 };
 void oneib_host_cpus_clear(struct oneib_host_cpus *host);
 
@@ -74,6 +77,9 @@ struct oneib_cores {
 int oneib_cores_choose(const struct oneib_host_cpus *host, uint32_t node, uint32_t count,
                        const struct oneib_cpu_set *taken, struct oneib_cores *cores,
                        struct oneib_error *err);
+/* Adds all threads of the cores that have one of these CPUs. */
+void oneib_cores_whole(const struct oneib_host_cpus *host, const struct oneib_cpu_set *cpus,
+                       struct oneib_cpu_set *cores);
 /*
  * The node's memory is enough; *page_kib: the largest huge page that divides part_kib and of which
  * the node has enough free, 0: none, and then ordinary memory must be available. REFUSED with

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "host/cores.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,16 @@ int oneib_live_attach(struct oneib_live *live, const char *domain, const char *d
  */
 int oneib_live_detach(struct oneib_live *live, const char *domain, const char *const *aliases,
                       size_t count, uint32_t timeout_ms, bool *gone, struct oneib_error *err);
+
+/* Puts an element, which is in no namespace, into the domain's metadata, live, in this namespace,
+ * in the place of the one that is there in it. */
+int oneib_live_set_metadata(struct oneib_live *live, const char *domain, const char *element,
+                            const char *prefix, const char *namespace, struct oneib_error *err);
+
+/* Has a thread of it run on these CPUs alone, live; not empty. */
+enum oneib_live_thread { ONEIB_LIVE_VCPU, ONEIB_LIVE_EMULATOR, ONEIB_LIVE_IO };
+int oneib_live_pin(struct oneib_live *live, const char *domain, enum oneib_live_thread kind,
+                   uint32_t id, const struct oneib_cpu_set *cpus, struct oneib_error *err);
 
 /* The document inside a file of a saved domain, and replacing it. */
 int oneib_live_saved_document(struct oneib_live *live, const char *path, struct oneib_text *xml,

@@ -57,6 +57,24 @@ static int read_online(struct reading *reading, struct oneib_error *err)
     return read_cpus(path, &reading->online, err);
 }
 
+/* An older kernel has no such file. */
+static int read_floating(struct reading *reading, struct oneib_error *err)
+{
+    char path[PATH_SIZE];
+    struct oneib_cpu_set isolated;
+    struct oneib_error why = {0};
+    reading->host->floating = reading->online;
+    if (oneib_node_path(path, sizeof path, err, CPUS "/isolated") < 0)
+        return -1;
+    if (read_cpus(path, &isolated, &why) == 0)
+        oneib_cpu_set_remove_all(&reading->host->floating, &isolated);
+    else if (why.code != ONEIB_ERROR_NOT_FOUND) {
+        *err = why;
+        return -1;
+    }
+    return 0;
+}
+
 static int read_node_cpus(struct reading *reading, uint32_t node, struct oneib_cpu_set *cpus,
                           struct oneib_error *err)
 {
@@ -257,7 +275,8 @@ static int list_nodes(struct reading *reading, struct oneib_error *err)
 
 static int read_all(struct reading *reading, struct oneib_error *err)
 {
-    if (read_online(reading, err) < 0 || list_nodes(reading, err) < 0)
+    if (read_online(reading, err) < 0 || read_floating(reading, err) < 0 ||
+        list_nodes(reading, err) < 0)
         return -1;
     for (size_t i = 0; i < reading->host->node_count; i++) {
         struct oneib_numa_node *node = &reading->host->nodes[i];

@@ -2,7 +2,7 @@
 /*
  * The host's NUMA nodes, cores, memory and huge pages, from sysfs (Documentation/ABI/stable/
  * sysfs-devices-node, testing/sysfs-devices-system-cpu): devices/system/node/nodeN/{cpulist,
- * meminfo,hugepages}, devices/system/cpu/{online,cpuN/topology/thread_siblings_list}. A kernel
+ * meminfo,hugepages}, devices/system/cpu/{online,isolated,cpuN/topology/thread_siblings_list}. A kernel
  * without NUMA has no node directory: all is node 0 then, its memory /proc/meminfo's.
  */
 #ifndef ONEIB_NODE_HOST_CPUS_H

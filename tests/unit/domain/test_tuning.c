@@ -66,7 +66,7 @@ static void a_recorded_document_gets_all_of_it_and_nothing_else_changes(void **s
         tuned = without(tuned, "<numatune><memory mode='strict' nodeset='1'/></numatune>");
         tuned = without(tuned, "<memoryBacking><hugepages><page size='2048' unit='KiB'/>"
                                "</hugepages><locked/></memoryBacking>");
-        tuned = without(tuned, MARK_BEGIN " pins='yes' emulator='yes' memory='yes' "
+        tuned = without(tuned, MARK_BEGIN " hpc='yes' pins='yes' emulator='yes' memory='yes' "
                                           "pages='yes' locked='yes'/>");
         assert_same(tuned, xml);
     }

@@ -245,6 +245,48 @@ static void nothing_is_gone_from_a_domain_that_is_not_there(void **state)
     assert_false(gone);
 }
 
+/* ---- pins ------------------------------------------------------------------------------------ */
+
+static void a_thread_runs_where_it_is_pinned_to(void **state)
+{
+    (void)state;
+    oneib_autotext struct oneib_text xml = {0};
+    struct oneib_cpu_set cpus;
+    assert_true(oneib_cpu_set_parse("0-1,9", &cpus));
+    expect(oneib_live_pin(live, "one-42", ONEIB_LIVE_VCPU, 0, &cpus, &err));
+    assert_true(oneib_cpu_set_parse("2", &cpus));
+    expect(oneib_live_pin(live, UUID_42, ONEIB_LIVE_EMULATOR, 0, &cpus, &err));
+    expect(oneib_live_document(live, "one-42", &xml, &err));
+    assert_contains(xml.data, "<vcpupin vcpu='0' cpuset='0-1,9'/>");
+    assert_contains(xml.data, "<emulatorpin cpuset='2'/>");
+}
+
+static void a_thread_that_there_is_not_is_not_pinned(void **state)
+{
+    (void)state;
+    struct oneib_cpu_set cpus;
+    assert_true(oneib_cpu_set_parse("0", &cpus));
+    expect_failure(oneib_live_pin(live, "one-42", ONEIB_LIVE_VCPU, 7, &cpus, &err),
+                   ONEIB_ERROR_REFUSED, "pinning its virtual core 7");
+    expect_failure(oneib_live_pin(live, "off", ONEIB_LIVE_VCPU, 0, &cpus, &err),
+                   ONEIB_ERROR_NOT_FOUND, "domain \"off\"");
+}
+
+static void metadata_of_a_namespace_is_replaced(void **state)
+{
+    (void)state;
+    oneib_autotext struct oneib_text xml = {0};
+    expect(oneib_live_set_metadata(live, "one-42", "<a b='1'/>", "x", "urn:x", &err));
+    expect(oneib_live_set_metadata(live, "one-42", "<a b='2'/>", "x", "urn:x", &err));
+    expect(oneib_live_set_metadata(live, "one-42", "<c/>", "y", "urn:y", &err));
+    expect(oneib_live_document(live, "one-42", &xml, &err));
+    assert_contains(xml.data, "<x:a xmlns:x=\"urn:x\" b=\"2\"/>");
+    assert_contains(xml.data, "<y:c xmlns:y=\"urn:y\"/>");
+    assert_null(strstr(xml.data, "b=\"1\""));
+    expect_failure(oneib_live_set_metadata(live, "off", "<c/>", "y", "urn:y", &err),
+                   ONEIB_ERROR_NOT_FOUND, "domain \"off\"");
+}
+
 /* ---- saved domains --------------------------------------------------------------------------- */
 
 /* As `virsh save` does it. */
@@ -304,6 +346,9 @@ int main(void)
         TEST(a_refused_detach_says_what_libvirt_says),
         TEST(what_the_domain_does_not_have_is_gone),
         TEST(nothing_is_gone_from_a_domain_that_is_not_there),
+        TEST(a_thread_runs_where_it_is_pinned_to),
+        TEST(a_thread_that_there_is_not_is_not_pinned),
+        TEST(metadata_of_a_namespace_is_replaced),
         TEST(a_saved_document_is_read_and_replaced),
         TEST(a_file_that_holds_no_domain_is_refused),
     };

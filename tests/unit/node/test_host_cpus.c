@@ -112,6 +112,35 @@ static void a_kernel_without_numa_has_one_node(void **state)
     assert_int_equal(host.nodes[0].pages[0].free, 7);
 }
 
+static void assert_floating(const char *wanted)
+{
+    struct oneib_text text = {0};
+    oneib_cpu_set_render(&host.floating, &text);
+    assert_string_equal(text.data, wanted);
+    oneib_text_clear(&text);
+}
+
+static void
+threads_that_nobody_has_pinned_run_on_cpus_that_are_online_and_not_isolated(void **state)
+{
+    (void)state;
+    host_tree_two_nodes();
+    read_host();
+    assert_floating("0-15");
+    oneib_host_cpus_clear(&host);
+    tree_write("0-12", CPUS "/online");
+    tree_write("4-5,12-15", CPUS "/isolated");
+    read_host();
+    assert_floating("0-3,6-11");
+    oneib_host_cpus_clear(&host);
+    tree_write("", CPUS "/isolated");
+    read_host();
+    assert_floating("0-12");
+    oneib_host_cpus_clear(&host);
+    tree_write("x", CPUS "/isolated");
+    assert_not_read(ONEIB_ERROR_INPUT, CPUS "/isolated");
+}
+
 static void cpus_that_are_offline_are_left_out(void **state)
 {
     (void)state;
@@ -313,6 +342,7 @@ int main(void)
         TEST(cores_come_by_node_with_all_their_threads),
         TEST(nodes_come_by_number_not_by_name),
         TEST(a_kernel_without_numa_has_one_node),
+        TEST(threads_that_nobody_has_pinned_run_on_cpus_that_are_online_and_not_isolated),
         TEST(cpus_that_are_offline_are_left_out),
         TEST(a_node_of_memory_alone_has_no_core),
         TEST(huge_pages_are_counted_by_size_the_smallest_first),

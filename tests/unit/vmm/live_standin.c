@@ -288,6 +288,49 @@ int oneib_live_detach(struct oneib_live *live, const char *domain, const char *c
     return -1;
 }
 
+/* ---- pins ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *element, *attribute;
+} pins[] = {
+    [ONEIB_LIVE_VCPU] = {"vcpupin", "vcpu"},
+    [ONEIB_LIVE_EMULATOR] = {"emulatorpin", NULL},
+    [ONEIB_LIVE_IO] = {"iothreadpin", "iothread"},
+};
+
+int oneib_live_pin(struct oneib_live *live, const char *domain, enum oneib_live_thread kind,
+                   uint32_t id, const struct oneib_cpu_set *cpus, struct oneib_error *err)
+{
+    xmlDoc *document;
+    oneib_autotext struct oneib_text list = {0};
+    oneib_cpu_set_render(cpus, &list);
+    if (begin(live, err, "pin %s %s %u %s", domain, pins[kind].element, id, list.data) < 0)
+        return -1;
+    oneib_autoclose int lock = standin_lock(err);
+    if (lock < 0 || standin_load(domain, &document, err) < 0)
+        return -1;
+    int status =
+        has_fault("pin-fails %s", domain)
+            ? oneib_fail(err, ONEIB_ERROR_REFUSED, "domain \"%s\" takes no pin", domain)
+            : standin_pin(document, pins[kind].element, pins[kind].attribute, id, list.data, err);
+    xmlFreeDoc(document);
+    return end(live, status, err);
+}
+
+int oneib_live_set_metadata(struct oneib_live *live, const char *domain, const char *element,
+                            const char *prefix, const char *namespace, struct oneib_error *err)
+{
+    xmlDoc *document;
+    if (begin(live, err, "metadata %s %s", domain, element) < 0)
+        return -1;
+    oneib_autoclose int lock = standin_lock(err);
+    if (lock < 0 || standin_load(domain, &document, err) < 0)
+        return -1;
+    const int status = standin_set_metadata(document, element, prefix, namespace, err);
+    xmlFreeDoc(document);
+    return end(live, status, err);
+}
+
 static int read_image(const char *path, xmlDoc **document, struct oneib_error *err)
 {
     oneib_autofree char *data = NULL;

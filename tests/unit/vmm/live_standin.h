@@ -38,6 +38,7 @@
  *   slow ALIAS MS            it takes that long, without anybody waiting: when the time-out is
  *                            shorter, TIMEOUT, and the device goes before the next call
  *   rejects ALIAS            REFUSED by the guest
+ *   pin-fails DOMAIN         libvirt pins no thread of it; DOMAIN as it is called: its UUID
  *   upstream ACTION fail [STATUS]   the upstream action does nothing but complain; 1
  *   upstream ACTION lose            save, migrate: it fails, and the domain is gone
  *   upstream ACTION kill-before     SIGKILL for the program that called it, before it does anything

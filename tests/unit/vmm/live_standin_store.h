@@ -8,6 +8,7 @@
 #include <libxml/tree.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define STANDIN_PATH_SIZE 1024
 #define STANDIN_NODE "node.xml"
@@ -33,6 +34,14 @@ xmlNode *standin_device_of_alias(const xmlDoc *domain, const char *alias);
 xmlNode *standin_interface_of_mac(const xmlDoc *domain, const char *mac);
 /* "" when it has none. */
 void standin_alias_of(const xmlNode *device, char alias[64]);
+
+/* <NAME ATTRIBUTE='id' cpuset='cpus'/> in <cputune>, in the place of one for the same; attribute
+ * NULL: there is one alone. Stores it. */
+int standin_pin(xmlDoc *domain, const char *name, const char *attribute, uint32_t id,
+                const char *cpus, struct oneib_error *err);
+/* Likewise in <metadata>. */
+int standin_set_metadata(xmlDoc *domain, const char *element, const char *prefix,
+                         const char *namespace, struct oneib_error *err);
 
 /* The domain as libvirt's test driver has it. */
 int standin_append_for_test_driver(const xmlDoc *domain, struct oneib_text *xml,
