@@ -124,13 +124,12 @@ int oneib_read_virtual_ports(const struct oneib_session *session, const struct o
 static int collect_findings(struct oneib_reading *reading, struct oneib_error *err)
 {
     hear(reading);
-    if ((reading->snapshot.subnet_known &&
-         oneib_read_virtual_ports(&reading->session, &reading->heard, &reading->snapshot, err) <
-             0) ||
-        oneib_findings_copy(&reading->snapshot.findings, 0, &reading->findings, err) < 0 ||
-        oneib_findings_copy(&reading->snapshot.desired.findings, 0, &reading->findings, err) < 0 ||
-        oneib_findings_copy(&reading->heard.findings, 0, &reading->findings, err) < 0)
+    if (reading->snapshot.subnet_known &&
+        oneib_read_virtual_ports(&reading->session, &reading->heard, &reading->snapshot, err) < 0)
         return -1;
+    oneib_findings_copy(&reading->snapshot.findings, 0, &reading->findings);
+    oneib_findings_copy(&reading->snapshot.desired.findings, 0, &reading->findings);
+    oneib_findings_copy(&reading->heard.findings, 0, &reading->findings);
     oneib_findings_sort(&reading->findings);
     return 0;
 }

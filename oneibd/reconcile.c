@@ -128,15 +128,15 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     const struct oneib_report_names names = {
         &daemon->snapshot.cloud, &daemon->snapshot.desired.table, &daemon->snapshot.subnet};
     struct oneib_findings now = {0};
-    if (oneib_findings_copy(&daemon->snapshot.findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->twin_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->sharing_findings, 0, &now, err) < 0 ||
-        oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now, err) < 0 ||
+    oneib_findings_copy(&daemon->snapshot.findings, 0, &now);
+    oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now);
+    oneib_findings_copy(&daemon->host_findings, 0, &now);
+    oneib_findings_copy(&daemon->grant_findings, 0, &now);
+    oneib_findings_copy(&daemon->fence_findings, 0, &now);
+    oneib_findings_copy(&daemon->level_findings, 0, &now);
+    oneib_findings_copy(&daemon->twin_findings, 0, &now);
+    oneib_findings_copy(&daemon->sharing_findings, 0, &now);
+    if (oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/memory.h"
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size,
-                  struct oneib_error *err)
+void oneib_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
 {
     if (needed <= *capacity)
-        return 0;
+        return;
 
     size_t wanted = *capacity ? *capacity : 8;
     while (wanted < needed) {
         if (wanted > SIZE_MAX / 2)
-            return oneib_fail_memory(err);
+            oneib_out_of_memory();
         wanted *= 2;
     }
 
@@ -21,10 +20,15 @@ int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size
      * punned. */
     void *old;
     memcpy(&old, items, sizeof old);
-    void *grown = reallocarray(old, wanted, item_size);
-    if (!grown)
-        return oneib_fail_memory(err);
+    void *grown = oneib_realloc(old, wanted, item_size);
     memcpy(items, &grown, sizeof grown);
     *capacity = wanted;
+}
+
+int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size,
+                  struct oneib_error *err)
+{
+    (void)err;
+    oneib_grow(items, capacity, needed, item_size);
     return 0;
 }

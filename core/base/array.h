@@ -9,8 +9,11 @@
 /*
  * Makes room for at least `needed` items of `item_size` bytes in *items (a pointer to a pointer;
  * *items may be NULL with *capacity 0). Grows by doubling, checks for overflow; new memory is not
- * initialised. On failure the array is as it was. Returns 0 or -1.
+ * initialised. Out of memory: memory.h.
  */
+void oneib_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
+
+/* The same, for callers that still look whether it failed: it returns 0. */
 int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size,
                   struct oneib_error *err);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <stdint.h>
 
 /* -1: not of the alphabet. */
@@ -38,11 +39,7 @@ size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes)
 char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
 {
     *decoded = 0;
-    oneib_autofree char *bytes = malloc(length + 1);
-    if (!bytes) {
-        *decoded = length;
-        return NULL;
-    }
+    oneib_autofree char *bytes = oneib_alloc(length + 1, 1);
     size_t count = 0, padding = 0;
     for (size_t i = 0; i < length; i++)
         if (text[i] != '\n' && text[i] != '\r')
@@ -72,10 +69,8 @@ static void encode_group(const unsigned char *bytes, size_t count, char *out)
 
 char *oneib_base64_encode(const char *bytes, size_t length, size_t *encoded)
 {
-    char *text = malloc(length / 3 * 4 + 5);
+    char *text = oneib_alloc(length / 3 * 4 + 5, 1);
     *encoded = 0;
-    if (!text)
-        return NULL;
     for (size_t i = 0; i < length; i += 3, *encoded += 4)
         encode_group((const unsigned char *)bytes + i, length - i, text + *encoded);
     text[*encoded] = '\0';

@@ -7,8 +7,8 @@
 
 /*
  * Decodes `length` characters: the alphabet, padding at the end, and line breaks ("\n", "\r\n")
- * anywhere. NULL with *decoded 0: it is nothing, or no base64; NULL with *decoded not 0: there is
- * no memory. The result is the caller's, and has a NUL behind its *decoded bytes.
+ * anywhere. NULL: it is nothing, or no base64. The result is the caller's, and has a NUL behind its
+ * *decoded bytes.
  */
 char *oneib_base64_decode(const char *text, size_t length, size_t *decoded);
 
@@ -19,7 +19,7 @@ char *oneib_base64_decode(const char *text, size_t length, size_t *decoded);
  */
 size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes);
 
-/* In one line. NULL: there is no memory; the result is the caller's, and has a NUL behind it. */
+/* In one line. The result is the caller's, and has a NUL behind it; never NULL. */
 char *oneib_base64_encode(const char *bytes, size_t length, size_t *encoded);
 
 #endif

@@ -220,8 +220,6 @@ static int reap(struct child *child, bool ended, uint32_t timeout_ms, int *statu
         wait_for_pid(child->pid, &how);
     read_stream(&child->output, LEFT_OVER_MAX);
     read_stream(&child->errors, LEFT_OVER_MAX);
-    if (oneib_text_failed(child->output.text) || oneib_text_failed(child->errors.text))
-        return oneib_fail_memory(err);
     if (!ended)
         return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "%s did not end within %u ms and %s",
                           child->name, timeout_ms, gone ? "was killed" : "could not be killed");

@@ -4,7 +4,8 @@
  *
  * A function that can fail returns 0 or -1 (or NULL) and takes one trailing oneib_error *err.
  * err is never NULL. It is set exactly once, at the place that knows what went wrong, wrapped with
- * context on the way up, and untouched on success. Core never prints and never exits: main() does.
+ * context on the way up, and untouched on success. Core never prints and never exits: main() does;
+ * but whoever finds no memory ends the process (memory.h), and is no error.
  *
  * A text says what was being done, to which object (VM 42 NIC 1, mlx4_0 port 1, line 17 of a file),
  * what was wrong and, where it is known, what to do next. It has no trailing full stop and no

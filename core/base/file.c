@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -60,10 +61,7 @@ int oneib_stream_read(int fd, const char *what, size_t max_size, char **data, si
     for (;;) {
         if (room > max_size + 1)
             room = max_size + 1;
-        char *grown = realloc(buffer, room + 1);
-        if (!grown)
-            return oneib_fail_memory(err);
-        buffer = grown;
+        buffer = oneib_realloc(buffer, room + 1, 1);
 
         ssize_t got = read_up_to(fd, buffer + filled, room - filled);
         if (got < 0)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/finding.h"
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/order.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +20,9 @@ static void clear_finding(struct oneib_finding *finding)
 void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
                             uint32_t id)
 {
-    struct oneib_error ignored;
-    if (oneib_reserve(&findings->pending, &findings->pending_capacity, findings->pending_count + 1,
-                      sizeof *findings->pending, &ignored) < 0)
-        findings->failed = true;
-    else
-        findings->pending[findings->pending_count++] = (struct oneib_mention){subject, id};
+    oneib_grow(&findings->pending, &findings->pending_capacity, findings->pending_count + 1,
+               sizeof *findings->pending);
+    findings->pending[findings->pending_count++] = (struct oneib_mention){subject, id};
 }
 
 static bool mentions(const struct oneib_finding *finding, enum oneib_subject subject, uint32_t id)
@@ -41,50 +41,55 @@ bool oneib_finding_is_about(const struct oneib_finding *finding, enum oneib_subj
 }
 
 /* Gives the finding a copy of so many mentions. */
-static int set_mentions(struct oneib_finding *finding, const struct oneib_mention *mentions,
-                        size_t count)
+static void set_mentions(struct oneib_finding *finding, const struct oneib_mention *mentions,
+                         size_t count)
 {
     if (count == 0)
-        return 0;
-    finding->mentions = malloc(count * sizeof *mentions);
-    if (!finding->mentions)
-        return -1;
+        return;
+    finding->mentions = oneib_alloc(count, sizeof *mentions);
     memcpy(finding->mentions, mentions, count * sizeof *mentions);
     finding->mention_count = count;
-    return 0;
 }
 
-/* What was mentioned belongs to one finding, also when that one fails. */
-static int take_pending(struct oneib_findings *findings, struct oneib_finding *finding)
+/* What was mentioned belongs to one finding. */
+static void take_pending(struct oneib_findings *findings, struct oneib_finding *finding)
 {
-    const size_t count = findings->pending_count;
-    const bool failed = findings->failed;
+    set_mentions(finding, findings->pending, findings->pending_count);
     findings->pending_count = 0;
-    findings->failed = false;
-    return failed ? -1 : set_mentions(finding, findings->pending, count);
+}
+
+static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *code,
+                const char *fix, const char *format, va_list arguments)
+{
+    oneib_autotext struct oneib_text text = {0};
+    oneib_text_vprintf(&text, format, arguments);
+    struct oneib_finding finding = {.severity = severity,
+                                    .code = code,
+                                    .text = oneib_steal(&text.data),
+                                    .fix = fix ? oneib_strdup(fix) : NULL};
+    take_pending(findings, &finding);
+    oneib_grow(&findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);
+    findings->items[findings->count++] = finding;
+}
+
+void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,
+                         const char *code, const char *fix, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(findings, severity, code, fix, format, arguments);
+    va_end(arguments);
 }
 
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
                        const char *code, const char *fix, struct oneib_error *err,
                        const char *format, ...)
 {
-    if (oneib_reserve(&findings->items, &findings->capacity, findings->count + 1,
-                      sizeof *findings->items, err) < 0)
-        return -1;
-
-    struct oneib_finding finding = {.severity = severity, .code = code};
+    (void)err;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&finding.text, format, arguments);
+    add(findings, severity, code, fix, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return oneib_fail_memory(err);
-
-    if ((fix && !(finding.fix = strdup(fix))) || take_pending(findings, &finding) < 0) {
-        clear_finding(&finding);
-        return oneib_fail_memory(err);
-    }
-    findings->items[findings->count++] = finding;
     return 0;
 }
 
@@ -114,21 +119,18 @@ void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject s
     findings->count = kept;
 }
 
-int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
-                        struct oneib_findings *to, struct oneib_error *err)
+void oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                         struct oneib_findings *to)
 {
     for (size_t i = from; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        if (oneib_findings_add(to, finding->severity, finding->code, finding->fix, err, "%s",
-                               finding->text) < 0)
-            return -1;
+        oneib_findings_note(to, finding->severity, finding->code, finding->fix, "%s",
+                            finding->text);
         struct oneib_finding *copy = &to->items[to->count - 1];
         copy->subject = finding->subject;
         copy->subject_id = finding->subject_id;
-        if (set_mentions(copy, finding->mentions, finding->mention_count) < 0)
-            return oneib_fail_memory(err);
+        set_mentions(copy, finding->mentions, finding->mention_count);
     }
-    return 0;
 }
 
 void oneib_findings_truncate(struct oneib_findings *findings, size_t count)

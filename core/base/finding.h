@@ -51,18 +51,20 @@ struct oneib_findings {
     size_t capacity;
     struct oneib_mention *pending; /* owned; of the finding that is added next */
     size_t pending_count, pending_capacity;
-    bool failed; /* a mention found no memory: the next finding fails */
 };
 
-/* Adds one; text is printf-formatted, fix copied (NULL: none). Returns 0, or -1 when out of
- * memory. */
+/* Adds one; text is printf-formatted, fix copied (NULL: none). */
+void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,
+                         const char *code, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The same, for callers that still look whether it failed: it returns 0. */
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
                        const char *code, const char *fix, struct oneib_error *err,
                        const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /*
  * The next finding names this object. Written so that it can be called while the arguments of
- * oneib_findings_add() are made: whoever names an object in a text says by that what the finding is
+ * oneib_findings_note() are made: whoever names an object in a text says by that what the finding is
  * about.
  */
 void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
@@ -87,8 +89,8 @@ void oneib_findings_keep(struct oneib_findings *findings,
                          const void *context);
 
 /* Copies those from index `from` on, with what they are about. */
-int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
-                        struct oneib_findings *to, struct oneib_error *err);
+void oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                         struct oneib_findings *to);
 /* By severity (worst first), code, text, fix. */
 int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b);
 /* 0 when both are the same finding about the same objects, whatever these are called now: as

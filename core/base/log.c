@@ -149,11 +149,6 @@ void oneib_log(enum oneib_log_level level, const char *format, ...)
     oneib_text_vprintf(&message, format, arguments);
     va_end(arguments);
     append_line(&line, level, message.data ? message.data : "");
-
-    static const char no_memory[] = "error: out of memory: a message was lost\n";
-    if (oneib_text_failed(&message) || oneib_text_failed(&line))
-        write_line(no_memory, sizeof no_memory - 1);
-    else
-        write_line(line.data, line.length);
+    write_line(line.data, line.length);
     errno = saved_errno;
 }

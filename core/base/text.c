@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Room for `more` bytes and a NUL. */
-static bool make_room(struct oneib_text *text, size_t more)
+static void make_room(struct oneib_text *text, size_t more)
 {
-    struct oneib_error ignored;
-    if (!text->failed &&
-        (more > SIZE_MAX - text->length - 1 ||
-         oneib_reserve(&text->data, &text->capacity, text->length + more + 1, 1, &ignored) < 0))
-        text->failed = true;
-    return !text->failed;
+    if (more > SIZE_MAX - text->length - 1)
+        oneib_out_of_memory();
+    oneib_grow(&text->data, &text->capacity, text->length + more + 1, 1);
 }
 
 void oneib_text_append_bytes(struct oneib_text *text, const char *bytes, size_t length)
 {
-    if (!make_room(text, length))
-        return;
+    make_room(text, length);
     if (length) /* memcpy() may not be given the NULL of an empty text */
         memcpy(text->data + text->length, bytes, length);
     text->length += length;
@@ -38,11 +35,10 @@ void oneib_text_vprintf(struct oneib_text *text, const char *format, va_list arg
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0)
-        text->failed = true;
-    else if (make_room(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
-        text->length += (size_t)length;
-    }
+        oneib_out_of_memory();
+    make_room(text, (size_t)length);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
     va_end(again);
 }
 

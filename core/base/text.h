@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A growing text. Allocation failure is sticky: appending to a failed text does nothing, and the
- * caller asks once, at the end, with oneib_text_failed(). That keeps renderers readable.
- */
+/* A growing text. Out of memory: memory.h. */
 #ifndef ONEIB_BASE_TEXT_H
 #define ONEIB_BASE_TEXT_H
 
@@ -14,7 +11,7 @@ struct oneib_text {
     char *data;    /* NUL terminated once anything was appended; NULL before. Owned. */
     size_t length; /* bytes, without the NUL */
     size_t capacity;
-    bool failed;
+    bool failed; /* for callers that still look: false */
 };
 
 void oneib_text_append(struct oneib_text *text, const char *string);

@@ -16,7 +16,6 @@ static void an_untouched_text_has_no_data(void **state)
     oneib_autotext struct oneib_text text = {0};
     assert_null(text.data);
     assert_int_equal(text.length, 0);
-    assert_false(oneib_text_failed(&text));
 }
 
 static void pieces_are_joined_in_order(void **state)
@@ -72,28 +71,6 @@ static void a_formatted_piece_may_be_of_any_length(void **state)
     }
 }
 
-static void failure_is_sticky_and_clearing_ends_it(void **state)
-{
-    (void)state;
-    /* Volatile: a compiler that sees through all of it warns of copying so much. */
-    const volatile size_t too_much = SIZE_MAX - 10;
-    struct oneib_text text = {0};
-    oneib_text_append(&text, "kept");
-    oneib_text_append_bytes(&text, "x", too_much);
-    assert_true(oneib_text_failed(&text));
-    oneib_text_append(&text, "more");
-    oneib_text_printf(&text, "%d", 1);
-    assert_true(oneib_text_failed(&text));
-    assert_int_equal(text.length, 4);
-
-    oneib_text_clear(&text);
-    assert_false(oneib_text_failed(&text));
-    assert_null(text.data);
-    oneib_text_append(&text, "again");
-    assert_string_equal(text.data, "again");
-    oneib_text_clear(&text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,7 +80,6 @@ int main(void)
         cmocka_unit_test(nul_bytes_are_bytes_like_others),
         cmocka_unit_test(a_long_text_is_whole),
         cmocka_unit_test(a_formatted_piece_may_be_of_any_length),
-        cmocka_unit_test(failure_is_sticky_and_clearing_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
  * for each call it gets, so that a test can tell what was asked for.
  */
 #include "../../valgrind.h"
-#include "../shortage.h"
 #include "oned_stand_in.h"
 #include "opennebula/pools.h"
 #include "recorded.h"
@@ -325,64 +324,10 @@ static int read_pools(struct fixture *fixture)
                             &fixture->err);
 }
 
-static size_t count_unleased(const struct oneib_cloud *cloud)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < cloud->attachment_count; i++)
-        count += cloud->attachments[i].unleased;
-    return count;
-}
-
-static bool are_alike(const struct fixture *fixture, const struct oneib_cloud *cloud,
-                      const struct oneib_findings *findings)
-{
-    const struct oneib_cloud *with = &fixture->cloud;
-    return cloud->network_count == with->network_count && cloud->host_count == with->host_count &&
-           cloud->attachment_count == with->attachment_count && cloud->vm_count == with->vm_count &&
-           cloud->vm_end == with->vm_end && findings->count == fixture->findings.count &&
-           count_unleased(cloud) == count_unleased(with);
-}
-
-/* Whether the place was reached. */
-static bool read_without(const struct fixture *fixture, size_t place)
-{
-    const struct oneib_pools_options options = {
-        .vn_mad = "ibrec", .window = fixture->window, .acl_user = fixture->acl_user};
-    struct oneib_cloud cloud = {0};
-    struct oneib_findings findings = {0};
-    struct oneib_error err = {0};
-    shortage_begin(place);
-    const int outcome = oneib_pools_read(fixture->one, &options, &cloud, &findings, &err);
-    const bool was_short = shortage_end();
-    if (outcome == 0 && !are_alike(fixture, &cloud, &findings))
-        fail_msg("reading went on although there was no memory at place %zu", place);
-    if (outcome < 0)
-        assert_int_equal(err.code, ONEIB_ERROR_MEMORY);
-    oneib_cloud_clear(&cloud);
-    oneib_findings_clear(&findings);
-    return was_short;
-}
-
-/* Without memory in one place after the other nothing is read; where few calls are made, lest
- * it take long. The stand-in, too, knows by them what it has answered. */
-static void read_without_memory(const struct fixture *fixture)
-{
-    char made[100];
-    if (strlen(calls) >= sizeof made || fixture->largest > 0)
-        return;
-    strcpy(made, calls);
-    size_t place = 0;
-    do
-        calls[0] = '\0';
-    while (read_without(fixture, ++place));
-    strcpy(calls, made);
-}
-
 static void must_read_pools(struct fixture *fixture)
 {
     if (read_pools(fixture) < 0)
         fail_msg("%s", fixture->err.text);
-    read_without_memory(fixture);
 }
 
 static void must_fail(struct fixture *fixture, enum oneib_error_code code, const char *words)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../shortage.h"
 #include "partitions/partition.h"
 
 #include <setjmp.h>
@@ -514,33 +513,10 @@ static void what_lies_behind_the_end_is_not_read(void **state)
     oneib_partition_table_clear(&table);
 }
 
-static void without_memory_nothing_is_read(void **state)
-{
-    (void)state;
-    struct random_source random = random_seeded(5);
-    struct oneib_partition_table table = random_table(&random, 20, 20);
-    oneib_autotext struct oneib_text text = {0};
-    bool was_short = true;
-    oneib_partitions_render(&table, &text);
-    for (size_t place = 1; was_short; place++) {
-        struct oneib_partition_table without = {0};
-        struct oneib_error err = {0};
-        shortage_begin(place);
-        const int outcome = oneib_partitions_parse(text.data, text.length, "f", &without, &err);
-        was_short = shortage_end();
-        assert_int_equal(outcome, was_short ? -1 : 0);
-        if (was_short)
-            assert_int_equal(err.code, ONEIB_ERROR_MEMORY);
-        oneib_partition_table_clear(&without);
-    }
-    oneib_partition_table_clear(&table);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_lies_behind_the_end_is_not_read),
-        cmocka_unit_test(without_memory_nothing_is_read),
         cmocka_unit_test(every_part_of_the_grammar_is_read),
         cmocka_unit_test(a_text_without_partitions_is_an_empty_table),
         cmocka_unit_test(wrong_keys_are_refused),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of what was read of virtual ports is believed; how it is read, and the proof as a whole, is
  * in tests/unit/fabric. */
-#include "../shortage.h"
 #include "partitions/virtual_ports.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,36 +43,9 @@ static void a_port_that_nobody_reported_is_not_believed(void **state)
     oneib_subnet_clear(&subnet);
 }
 
-static void without_memory_no_port_is_believed(void **state)
-{
-    uint16_t a[] = {0x8005}, b[] = {0x8006};
-    struct oneib_vport proven[] = {
-        {.guid = VM_A, .state = ACTIVE, .pkey_cap = 1, .pkeys = a},
-        {.guid = VM_B, .state = ACTIVE, .pkey_cap = 1, .pkeys = b},
-    };
-    struct oneib_vport_owner owners[] = {{.guid = HOST, .items = proven, .count = 2}};
-    const struct oneib_vport_reading reading = {.items = owners, .count = 1};
-    const struct oneib_vport_report reports[] = {{HOST, VM_A, 5}, {HOST, VM_B, 6}};
-    bool was_short = true;
-    (void)state;
-    for (size_t place = 1; was_short; place++) {
-        struct oneib_subnet subnet = {0};
-        struct oneib_vport_result result;
-        struct oneib_error err = {0};
-        shortage_begin(place);
-        const int outcome = oneib_vports_add(&reading, reports, 2, &subnet, &result, &err);
-        was_short = shortage_end();
-        assert_int_equal(outcome, was_short ? -1 : 0);
-        if (was_short)
-            assert_int_equal(err.code, ONEIB_ERROR_MEMORY);
-        oneib_subnet_clear(&subnet);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_no_port_is_believed),
         cmocka_unit_test(a_port_that_nobody_reported_is_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
