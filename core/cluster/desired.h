@@ -213,15 +213,17 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * The removal hold. When going from in_force to desired would remove more than policy->hold_share
  * of all GUID members of clusters' partitions ("one<ID>") at once, and at least
  * policy->hold_minimum of them, the removed members are put back into desired->table, and *held
- * says how many. A member counts as removed when the partition of the same name does not list it
- * any more; those of fenced hosts (desired->fenced) are neither counted nor put back, for their VMs
- * are started elsewhere. It is put back only into the same partition: same name, key and indx0 in
- * both tables, or, where the partition is gone from desired altogether, when nobody in desired has
- * its key, or waits for it (then the partition stays). Isolation and other members come first:
- * nothing is put back where the port's table has no room left (desired->rooms), nor a VF's own GUID
- * that is now in another partition, and nobody comes back with a wider membership than the
- * cluster's. Nor is anything put back where the port would have more keys of one owner's networks
- * than policy->per_owner_max, or than it has in force. Additions are never held.
+ * says how many. Those of the user who loses most hold nobody else's: the others' are put back
+ * only when they lose that share of what they have, too. A member counts as removed when the
+ * partition of the same name does not list it any more; those of fenced hosts (desired->fenced)
+ * are neither counted nor put back, for their VMs are started elsewhere. It is put back only
+ * into the same partition: same name, key and indx0 in both tables, or, where the partition is
+ * gone from desired altogether, when nobody in desired has its key, or waits for it (then the
+ * partition stays). Isolation and other members come first: nothing is put back where the port's
+ * table has no room left (desired->rooms), nor a VF's own GUID that is now in another partition,
+ * and nobody comes back with a wider membership than the cluster's. Nor is anything put back
+ * where the port would have more keys of one owner's networks than policy->per_owner_max, or
+ * than it has in force. Additions are never held.
  * input: what *desired was computed from; input->in_force is not NULL.
  */
 int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,

@@ -19,6 +19,12 @@ struct name_index {
     size_t count, capacity;
 };
 
+/* Whose members vanish. */
+struct loser {
+    uint32_t user; /* ONEIB_NO_ID: operators */
+    size_t removed, total;
+};
+
 struct hold {
     const struct oneib_desired_input *input;
     const struct oneib_partition_table *in_force;
@@ -29,6 +35,8 @@ struct hold {
     oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
     size_t virtual_count, virtual_capacity;
     struct oneib_held_places places;
+    struct loser *losers;
+    size_t loser_count;
     size_t held;
 };
 
@@ -115,20 +123,78 @@ static const struct oneib_partition *desired_partition(const struct hold *hold, 
     return index == SIZE_MAX ? NULL : &hold->desired->table.items[index];
 }
 
-static int measure(const struct hold *hold, size_t *removed, size_t *total, struct oneib_error *err)
+static uint32_t user_of(const struct hold *hold, const struct cluster_partition *cluster)
 {
-    *removed = *total = 0;
+    return oneib_held_owner(hold->input, cluster->network_id,
+                            hold->in_force->items[cluster->index].pkey & ONEIB_PKEY_DEFAULT);
+}
+
+ONEIB_ORDER_BY(compare_losers, struct loser, user);
+
+static void add_up_losers(struct hold *hold)
+{
+    size_t kept = 0;
+    ONEIB_SORT(hold->losers, hold->loser_count, compare_losers);
+    for (size_t i = 0; i < hold->loser_count; i++) {
+        struct loser *last = kept ? &hold->losers[kept - 1] : NULL;
+        if (last && compare_losers(last, &hold->losers[i]) == 0) {
+            last->removed += hold->losers[i].removed;
+            last->total += hold->losers[i].total;
+        } else {
+            hold->losers[kept++] = hold->losers[i];
+        }
+    }
+    hold->loser_count = kept;
+}
+
+static int measure(struct hold *hold, struct oneib_error *err)
+{
+    hold->losers = calloc(hold->before.count + 1, sizeof *hold->losers);
+    if (!hold->losers)
+        return oneib_fail_memory(err);
     for (size_t i = 0; i < hold->before.count; i++) {
         const struct cluster_partition *cluster = &hold->before.items[i];
+        struct loser *loser = &hold->losers[hold->loser_count++];
         struct loss loss;
         if (find_loss(hold, &hold->in_force->items[cluster->index],
                       desired_partition(hold, cluster->network_id), &loss, err) < 0)
             return -1;
-        *removed += loss.count;
-        *total += loss.total;
+        *loser = (struct loser){
+            .user = user_of(hold, cluster), .removed = loss.count, .total = loss.total};
         free(loss.members);
     }
+    add_up_losers(hold);
     return 0;
+}
+
+static struct loser sum_of(const struct hold *hold)
+{
+    struct loser sum = {0};
+    for (size_t i = 0; i < hold->loser_count; i++) {
+        sum.removed += hold->losers[i].removed;
+        sum.total += hold->losers[i].total;
+    }
+    return sum;
+}
+
+/* The user who loses most; nobody: that is operators, who lose nothing. */
+static struct loser greatest_user(const struct hold *hold)
+{
+    struct loser greatest = {.user = ONEIB_NO_ID};
+    for (size_t i = 0; i < hold->loser_count; i++)
+        if (hold->losers[i].user != ONEIB_NO_ID && hold->losers[i].removed > greatest.removed)
+            greatest = hold->losers[i];
+    return greatest;
+}
+
+/* Nobody's removal is held for what one user has lost alone; an answer that is wrong costs others
+ * as much. */
+static bool others_lose_as_much(const struct hold *hold, const struct loser *sum,
+                                const struct loser *greatest)
+{
+    const size_t removed = sum->removed - greatest->removed;
+    return removed > 0 &&
+           (double)removed >= hold->policy->hold_share * (double)(sum->total - greatest->total);
 }
 
 static int index_desired(struct hold *hold, struct oneib_error *err)
@@ -289,20 +355,22 @@ static void restore_order(struct oneib_partition_table *table)
 
 static int hold_removals(struct hold *hold, struct oneib_error *err)
 {
-    size_t removed, total;
     if (index_names(hold->in_force, &hold->before, err) < 0 ||
-        index_names(&hold->desired->table, &hold->after, err) < 0 ||
-        measure(hold, &removed, &total, err) < 0)
+        index_names(&hold->desired->table, &hold->after, err) < 0 || measure(hold, err) < 0)
         return -1;
-    if (removed == 0 || removed < hold->policy->hold_minimum ||
-        (double)removed <= hold->policy->hold_share * (double)total)
+    const struct loser sum = sum_of(hold);
+    if (sum.removed == 0 || sum.removed < hold->policy->hold_minimum ||
+        (double)sum.removed <= hold->policy->hold_share * (double)sum.total)
         return 0;
 
+    const struct loser greatest = greatest_user(hold);
+    const bool all = others_lose_as_much(hold, &sum, &greatest);
     int outcome = index_desired(hold, err);
     if (outcome == 0)
         outcome = oneib_held_places_count(hold->input, &hold->desired->table, &hold->places, err);
     for (size_t i = 0; outcome == 0 && i < hold->before.count; i++)
-        outcome = hold_partition(hold, &hold->before.items[i], err);
+        if (all || user_of(hold, &hold->before.items[i]) == greatest.user)
+            outcome = hold_partition(hold, &hold->before.items[i], err);
     restore_order(&hold->desired->table);
     return outcome;
 }
@@ -322,6 +390,7 @@ int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_de
     free(hold->before.items);
     free(hold->after.items);
     free(hold->virtual_members);
+    free(hold->losers);
     oneib_held_places_clear(&hold->places);
     free(hold);
     return outcome;

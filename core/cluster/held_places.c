@@ -9,7 +9,7 @@ uint32_t oneib_held_owner(const struct oneib_desired_input *input, uint32_t netw
                           oneib_pkey pkey)
 {
     const struct oneib_network *network = oneib_cloud_network(input->cloud, network_id);
-    if (network)
+    if (network && network->uid != ONEIB_NO_ID)
         return oneib_network_is_operators(network) ? ONEIB_NO_ID : network->uid;
     const struct oneib_ledger_network *entry = oneib_ledger_network(input->ledger, network_id);
     const struct oneib_ledger_resting *resting = oneib_ledger_resting(input->ledger, pkey);

@@ -467,6 +467,111 @@ static void others_and_operators_held_keys_are_not_his(void **state)
     assert_int_equal(11, keys_on(scene, port_of(1)));
 }
 
+/* ---- whose removals hold whose --------------------------------------------------------------- */
+
+#define OTHER 13
+
+/* A network of the user's (0: of operators), with VMs on hosts 1 to `hosts`; all of it in force. */
+static void run_network_of(struct scene *scene, uint32_t user, uint32_t id, uint32_t hosts)
+{
+    char name[16];
+    snprintf(name, sizeof name, "one%u", id);
+    struct oneib_network *network = add_network(scene, id, 0x100 + id);
+    network->uid = network->gid = user;
+    struct oneib_partition *partition = add_partition(scene, &scene->in_force, name, 0x100 + id);
+    partition->ipoib = true;
+    for (uint32_t host = 1; host <= hosts; host++) {
+        add_nic(scene, 100 * id + host, 0, id, host);
+        add_guid(scene, partition, port_of(host), ONEIB_FULL);
+    }
+    scene->has_in_force = true;
+}
+
+/* The VMs of the network on hosts from `first` on are gone. */
+static void end_vms_of(struct scene *scene, uint32_t id, uint32_t first)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (scene->cloud.attachments[i].network_id != id ||
+            scene->cloud.attachments[i].host_id < first)
+            scene->cloud.attachments[kept++] = scene->cloud.attachments[i];
+    scene->cloud.attachment_count = kept;
+}
+
+static size_t held_of(const struct scene *scene, uint32_t id, uint32_t running)
+{
+    const struct oneib_partition *partition = partition_of(&scene->desired.table, 0x100 + id);
+    return partition ? partition->member_count - running : 0;
+}
+
+/* The tenant has 12 members in two networks, the other one 4; hosts 1 to 8. */
+static void run_two_users(struct scene *scene)
+{
+    for (uint32_t host = 1; host <= 8; host++)
+        add_host(scene, host);
+    run_network_of(scene, TENANT, 4, 8);
+    run_network_of(scene, OTHER, 5, 4);
+    run_network_of(scene, TENANT, 6, 4);
+}
+
+static void one_user_who_ends_all_his_vms_holds_nobody_elses_removals(void **state)
+{
+    struct scene *scene = *state;
+    run_two_users(scene);
+    end_vms_of(scene, 4, 1);
+    end_vms_of(scene, 6, 1);
+    end_vms_of(scene, 5, 4);
+    compute(scene);
+    assert_int_equal(12, hold_removals_of(scene));
+    assert_int_equal(8, held_of(scene, 4, 0));
+    assert_int_equal(4, held_of(scene, 6, 0));
+    assert_int_equal(0, held_of(scene, 5, 3));
+}
+
+/* As of an answer that is wrong. */
+static void where_the_others_lose_as_much_all_is_held(void **state)
+{
+    struct scene *scene = *state;
+    run_two_users(scene);
+    end_vms_of(scene, 4, 1);
+    end_vms_of(scene, 6, 1);
+    end_vms_of(scene, 5, 3); /* half of what they have */
+    compute(scene);
+    assert_int_equal(14, hold_removals_of(scene));
+    assert_int_equal(2, held_of(scene, 5, 2));
+}
+
+/* Two owners are none, and then the ledger knows him. */
+static void who_makes_his_networks_unreadable_is_not_another_one_by_that(void **state)
+{
+    struct scene *scene = *state;
+    run_two_users(scene);
+    fill_ledger(scene);
+    scene->ledger.networks[2].owner = TENANT;
+    scene->cloud.networks[2].uid = scene->cloud.networks[2].gid = ONEIB_NO_ID;
+    scene->cloud.networks[2].unreadable = true;
+    end_vms_of(scene, 4, 1);
+    end_vms_of(scene, 5, 4);
+    compute(scene);
+    assert_int_equal(12, hold_removals_of(scene));
+    assert_int_equal(0, held_of(scene, 5, 3));
+}
+
+/* Whose VMs these are their partitions do not tell. */
+static void what_operators_networks_lose_holds_all(void **state)
+{
+    struct scene *scene = *state;
+    run_two_users(scene);
+    scene->cloud.networks[0].uid = scene->cloud.networks[0].gid = 0;
+    end_vms_of(scene, 4, 1);
+    end_vms_of(scene, 6, 3);
+    end_vms_of(scene, 5, 4);
+    compute(scene);
+    assert_int_equal(11, hold_removals_of(scene));
+    assert_int_equal(2, held_of(scene, 6, 2));
+    assert_int_equal(1, held_of(scene, 5, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +601,10 @@ int main(void)
         SCENE_TEST(what_runs_beyond_the_limit_is_held_too),
         SCENE_TEST(who_stays_below_the_limit_has_all_of_it_held),
         SCENE_TEST(others_and_operators_held_keys_are_not_his),
+        SCENE_TEST(one_user_who_ends_all_his_vms_holds_nobody_elses_removals),
+        SCENE_TEST(where_the_others_lose_as_much_all_is_held),
+        SCENE_TEST(who_makes_his_networks_unreadable_is_not_another_one_by_that),
+        SCENE_TEST(what_operators_networks_lose_holds_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
