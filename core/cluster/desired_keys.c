@@ -175,6 +175,8 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
         return entitle_nested(work, network, entitlement, err);
 
     *entitlement = work->entitlements[parent - work->cloud->networks];
+    if (network->unreadable)
+        entitlement->member_status = ONEIB_MEMBER_STATUS_NO_KEY;
     entitlement->membership =
         (uint8_t)oneib_narrower(oneib_network_membership(work->cloud, parent),
                                 oneib_network_membership(work->cloud, network));

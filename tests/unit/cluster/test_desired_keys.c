@@ -261,6 +261,22 @@ static void an_unreadable_network_gets_no_key(void **state)
     assert_int_equal(1, scene->desired.table.count);
 }
 
+/* Nobody knows to whom it leases addresses. */
+static void an_unreadable_reservation_has_no_members_in_its_parents_partition_either(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 0)->unreadable = true;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(2), "none");
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+}
+
 static void a_used_up_range_is_said_once(void **state)
 {
     struct scene *scene = *state;
@@ -1090,6 +1106,7 @@ int main(void)
         SCENE_TEST(a_users_reservation_of_an_ethernet_network_gets_no_key),
         SCENE_TEST(a_reservation_of_what_was_infiniband_gets_one),
         SCENE_TEST(an_unreadable_network_gets_no_key),
+        SCENE_TEST(an_unreadable_reservation_has_no_members_in_its_parents_partition_either),
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
         SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),
