@@ -6,6 +6,7 @@
 #include "../../node_socket.h"
 #include "../hca/tree.h"
 #include "base/clock.h"
+#include "service/connection.h"
 #include "service/service_client.h"
 #include <signal.h>
 #include <stdio.h>
@@ -318,6 +319,9 @@ static void without_a_service_the_command_that_starts_it_is_named(void **state)
 {
     (void)state;
     struct oneib_client *client;
+    struct oneib_service_list list;
+    assert_int_equal(oneib_client_list(&list, &err), -1);
+    assert_told(ONEIB_ERROR_UNREACHABLE, "systemctl start oneib-node.socket");
     const double began = oneib_now_ms();
     assert_int_equal(oneib_client_open(&client, &err), -1);
     assert_null(client);
@@ -702,6 +706,29 @@ static void who_may_not_even_look_is_told_so(void **state)
     close(closed);
 }
 
+/* One that hangs takes no caller in: its queue is full some time. */
+static void a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said(void **state)
+{
+    (void)state;
+    enum { QUEUE = 64 };
+    int fds[QUEUE + 2], taken = 0;
+    const int listener = listen_at("node.sock");
+    double began = 0;
+    enum oneib_connection_outcome outcome = ONEIB_CONNECTION_FINE;
+    while (outcome == ONEIB_CONNECTION_FINE && taken < QUEUE + 2) {
+        began = oneib_now_ms();
+        outcome = oneib_connection_open(ONEIB_SERVICE_SOCKET, began + 100, &fds[taken], &err);
+        taken += outcome == ONEIB_CONNECTION_FINE;
+    }
+    assert_int_equal(outcome, ONEIB_CONNECTION_LOST);
+    assert_true(oneib_now_ms() - began >= 90);
+    assert_int_equal(fds[taken], -1);
+    assert_told(ONEIB_ERROR_UNREACHABLE, "Resource temporarily unavailable");
+    while (taken > 0)
+        close(fds[--taken]);
+    close(listener);
+}
+
 #define CALL(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -726,6 +753,7 @@ int main(void)
         CALL(a_list_of_more_grants_than_there_can_be_is_none),
         CALL(a_list_that_is_refused_is_none),
         CALL(who_may_not_even_look_is_told_so),
+        CALL(a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
