@@ -729,6 +729,23 @@ static void a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said(void
     close(listener);
 }
 
+static void an_answer_is_waited_for_as_long_as_is_said(void **state)
+{
+    (void)state;
+    int fd;
+    struct oneib_answer answer;
+    const int listener = listen_at("node.sock");
+    const double began = oneib_now_ms();
+    assert_int_equal(oneib_connection_open(ONEIB_SERVICE_SOCKET, began + WAIT_MS, &fd, &err),
+                     ONEIB_CONNECTION_FINE);
+    assert_int_equal(oneib_connection_receive(fd, &answer, began + 100, &err),
+                     ONEIB_CONNECTION_FAILED);
+    assert_told(ONEIB_ERROR_TIMEOUT, "oneib-node does not answer");
+    assert_true(oneib_now_ms() - began >= 100);
+    close(fd);
+    close(listener);
+}
+
 #define CALL(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -754,6 +771,7 @@ int main(void)
         CALL(a_list_that_is_refused_is_none),
         CALL(who_may_not_even_look_is_told_so),
         CALL(a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said),
+        CALL(an_answer_is_waited_for_as_long_as_is_said),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
