@@ -291,9 +291,11 @@ static void what_is_no_vf_of_an_infiniband_adapter_is_refused(void **state)
     struct wanted wanted = wanted_of(42, 1, KEY);
     want_vf(&wanted, (struct oneib_pci){0});
     oneib_pci_parse("0000:81:00.0", &wanted.grant.vf); /* the adapter itself */
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED,
+                      "0000:81:00.0 is not a virtual function of an InfiniBand");
     oneib_pci_parse("0000:00:02.0", &wanted.grant.vf);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED,
+                      "0000:00:02.0 is not a virtual function of an InfiniBand");
     assert_int_equal(count_records(), 0);
 }
 

@@ -57,6 +57,19 @@ static void the_one_that_ended_first_is_taken(void **state)
     assert_int_equal(oneib_pci_compare(&given, &vf), 0);
 }
 
+static void why_it_cannot_be_anothers_is_told(void **state)
+{
+    (void)state;
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    tree_set_mode(0555, "/run/oneib");
+    assert_give_fails(&wanted, ONEIB_ERROR_SYSTEM, "/run/oneib");
+    tree_set_mode(0755, "/run/oneib");
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_ENDED);
+    assert_int_equal(count_records(), 4);
+}
+
 static void one_that_is_free_is_taken_before(void **state)
 {
     (void)state;
@@ -281,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCENE(it_is_anothers_when_none_is_free),
         IN_SCENE(the_one_that_ended_first_is_taken),
+        IN_SCENE(why_it_cannot_be_anothers_is_told),
         IN_SCENE(one_that_is_free_is_taken_before),
         IN_SCENE(one_that_has_just_ended_may_be_starting_anew),
         IN_SCENE(what_a_vm_is_about_to_start_with_is_its_own),
