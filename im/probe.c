@@ -88,8 +88,8 @@ static void look(const struct oneib_config *config, struct oneib_text *problem,
         add_problem(problem, err.text);
     }
     add_findings(problem, &inventory.findings);
-    oneib_probe_render(&inventory.hcas, config->node.host_vfs, inventory.service_known, node_key,
-                       problem->data, text);
+    oneib_probe_render(&inventory.hcas, config, inventory.service_known, node_key, problem->data,
+                       text);
     oneib_inventory_clear(&inventory);
 }
 

@@ -302,41 +302,19 @@ static int loop(struct service *service, struct oneib_error *err)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-static int read_host_vfs(char *const *addresses, struct oneib_pci **vfs, size_t *count,
-                         struct oneib_error *err)
-{
-    size_t wanted = 0;
-    while (addresses && addresses[wanted])
-        wanted++;
-    oneib_autofree struct oneib_pci *list = calloc(wanted + 1, sizeof *list);
-    if (!list)
-        return oneib_fail_memory(err);
-    for (size_t i = 0; i < wanted; i++)
-        if (!oneib_pci_parse(addresses[i], &list[i]))
-            return oneib_fail(err, ONEIB_ERROR_CONFIG,
-                              "node.host_vfs in the configuration: number %zu is no PCI address "
-                              "such as \"0000:81:00.1\"",
-                              i + 1);
-    *vfs = oneib_steal(&list);
-    *count = wanted;
-    return 0;
-}
-
 /* A table that is damaged keeps the service from giving anything, not from closing what is open:
  * it is told of in every look. */
 static int open_engine(struct service *service, struct oneib_error *err)
 {
     const struct oneib_config *config = service->config;
-    oneib_autofree struct oneib_pci *host_vfs = NULL;
-    struct oneib_vfs_options options = {
+    const struct oneib_vfs_options options = {
+        .host_vfs = config->node.host_pcis,
+        .host_vf_count = config->node.host_vf_count,
         .pkey_wait_ms = config->node.pkey_wait_ms,
         .guid_wait_ms = config->node.guid_wait_ms,
         .virtual_ports = config->node.virtual_ports,
     };
     struct oneib_error why;
-    if (read_host_vfs(config->node.host_vfs, &host_vfs, &options.host_vf_count, err) < 0)
-        return -1;
-    options.host_vfs = host_vfs;
     if (oneib_vfs_open(&options, &service->vfs, &why) == 0)
         return 0;
     if (!service->vfs) {

@@ -13,20 +13,18 @@
 static int want_default(const struct oneib_config *config, struct oneib_partition_table *wanted,
                         struct oneib_error *err)
 {
-    oneib_guid *guids = NULL;
-    size_t count = 0;
     struct oneib_partition *partition = oneib_partition_table_add(wanted, err);
-    if (!partition || oneib_full_members(config, &guids, &count, err) < 0) {
-        free(guids);
+    if (!partition)
         return -1;
-    }
     snprintf(partition->name, sizeof partition->name, "Default");
     partition->pkey = ONEIB_PKEY_DEFAULT;
     int status = 0;
-    for (size_t i = 0; status == 0 && i < count; i++)
+    for (size_t i = 0; status == 0 && i < config->default_partition.full_count; i++)
         status = oneib_partition_add_member(
-            partition, (struct oneib_member){guids[i], ONEIB_MEMBER_GUID, ONEIB_FULL}, err);
-    free(guids);
+            partition,
+            (struct oneib_member){config->default_partition.full_guids[i], ONEIB_MEMBER_GUID,
+                                  ONEIB_FULL},
+            err);
     return status;
 }
 

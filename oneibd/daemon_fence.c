@@ -99,17 +99,15 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
     if (list_empty(daemon, ledger, look, err) < 0 ||
         oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &look->links, err) < 0)
         return -1;
-    struct oneib_policy policy = {.site = daemon->config.site};
-    oneib_guid *full;
-    if (oneib_full_members(&daemon->config, &full, &policy.default_full_count, err) < 0)
-        return -1;
-    policy.default_full_members = full;
+    const struct oneib_policy policy = {
+        .site = daemon->config.site,
+        .default_full_members = daemon->config.default_partition.full_guids,
+        .default_full_count = daemon->config.default_partition.full_count,
+    };
     struct oneib_ledger_port *claims;
     size_t claim_count;
-    if (oneib_daemon_list_claims(daemon, &claims, &claim_count, err) < 0) {
-        free(full);
+    if (oneib_daemon_list_claims(daemon, &claims, &claim_count, err) < 0)
         return -1;
-    }
     const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
                                             .ledger = ledger,
                                             .policy = &policy,
@@ -126,7 +124,6 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
                                             .empty_count = look->empty_count};
     const int status = oneib_fence_plan(&input, &look->plan, err);
     free(claims);
-    free(full);
     return status;
 }
 

@@ -62,6 +62,8 @@ void oneib_config_clear(struct oneib_config *config)
         if (key->kind == ONEIB_CONFIG_STRINGS)
             oneib_config_key_set_strings(config, key, NULL);
     }
+    free(config->default_partition.full_guids);
+    free(config->node.host_pcis);
     memset(config, 0, sizeof *config);
 }
 
@@ -377,6 +379,31 @@ static int check_together(const struct load *load)
     return check_ufm(load) < 0 ? -1 : check_qos(load);
 }
 
+static size_t count_of(char *const *strings)
+{
+    size_t count = 0;
+    while (strings && strings[count])
+        count++;
+    return count;
+}
+
+/* What is used otherwise than as text; each one was checked. */
+static int parse_lists(struct oneib_config *config, struct oneib_error *err)
+{
+    const size_t guids = count_of(config->default_partition.full_members);
+    const size_t vfs = count_of(config->node.host_vfs);
+    config->default_partition.full_guids = calloc(guids + 1, sizeof(oneib_guid));
+    config->node.host_pcis = calloc(vfs + 1, sizeof(struct oneib_pci));
+    if (!config->default_partition.full_guids || !config->node.host_pcis)
+        return oneib_fail_memory(err);
+    for (size_t *i = &config->default_partition.full_count; *i < guids; ++*i)
+        oneib_guid_parse(config->default_partition.full_members[*i],
+                         &config->default_partition.full_guids[*i]);
+    for (size_t *i = &config->node.host_vf_count; *i < vfs; ++*i)
+        oneib_pci_parse(config->node.host_vfs[*i], &config->node.host_pcis[*i]);
+    return 0;
+}
+
 static int load_settings(const struct load *load)
 {
     const config_setting_t *root = config_root_setting(load->file);
@@ -387,7 +414,7 @@ static int load_settings(const struct load *load)
         if (result < 0)
             return -1;
     }
-    return check_together(load);
+    return check_together(load) < 0 ? -1 : parse_lists(load->config, load->err);
 }
 
 static int load_source(const char *path, const char *bytes, size_t length,

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "ib/guid.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -164,9 +166,11 @@ struct oneib_config {
     } fabric;
 
     struct {
-        /* default_partition.full_members = ["0x..."]: port GUIDs as text, checked;
-         * NULL-terminated, or NULL */
+        /* default_partition.full_members = ["0x..."]: port GUIDs, as text, NULL-terminated or NULL,
+         * and as they are used */
         char **full_members;
+        oneib_guid *full_guids;
+        size_t full_count;
         /* default_partition.ipoib; default false */
         bool ipoib;
     } default_partition;
@@ -236,9 +240,11 @@ struct oneib_config {
         /* node.libvirt: the connection that tells which domains there are; default
          * "qemu:///system" */
         char *libvirt;
-        /* node.host_vfs = ["0000:81:00.1"]: virtual functions that are kept for the host itself;
-         * NULL-terminated, or NULL */
+        /* node.host_vfs = ["0000:81:00.1"]: virtual functions that are kept for the host itself, as
+         * text, NULL-terminated or NULL, and as they are used */
         char **host_vfs;
+        struct oneib_pci *host_pcis;
+        size_t host_vf_count;
         /* node.pkey_wait, milliseconds that a VM waits for its key to be in its port's table,
          * 100-300000; default 30000 */
         uint32_t pkey_wait_ms;

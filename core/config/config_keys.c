@@ -10,8 +10,6 @@
     .offset = offsetof(struct oneib_config, field),                                                \
     .size = sizeof(((struct oneib_config *)NULL)->field)
 
-#define HEXADECIMAL "0123456789abcdefABCDEF"
-
 /* Of an address of a daemon's: cluster/ledger.h, which this library does not know. */
 #define ADDRESS_SIZE 128
 
@@ -137,24 +135,18 @@ static const char *check_libvirt(const char *string)
     return NULL;
 }
 
-/* 0000:81:00.1, as ib/pci.h reads it, which this library does not know. */
 static const char *check_pci(const char *string)
 {
-    const size_t domain = strspn(string, HEXADECIMAL);
-    const char *rest = string + domain;
-    if (domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' && rest[3] == ':' &&
-        rest[6] == '.' && strspn(rest + 1, HEXADECIMAL) == 2 &&
-        strspn(rest + 4, HEXADECIMAL) == 2 && rest[7] >= '0' && rest[7] <= '7')
-        return NULL;
-    return "must be a PCI address such as 0000:81:00.1";
+    struct oneib_pci pci;
+    return oneib_pci_parse(string, &pci) ? NULL : "must be a PCI address such as 0000:81:00.1";
 }
 
 static const char *check_guid(const char *string)
 {
-    uint64_t guid;
-    if (!oneib_parse_hex(string, UINT64_MAX, &guid) || guid == 0 || guid == UINT64_MAX)
-        return "must be a port GUID: 0x and 1 to 16 hexadecimal digits, neither 0 nor all ones";
-    return NULL;
+    oneib_guid guid;
+    return oneib_guid_parse(string, &guid)
+               ? NULL
+               : "must be a port GUID: 0x and 1 to 16 hexadecimal digits, neither 0 nor all ones";
 }
 
 static const char *check_class(const char *string)

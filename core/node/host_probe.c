@@ -13,11 +13,11 @@ static bool has_fault(const struct oneib_hca *hca)
     return hca->fault.code != ONEIB_ERROR_NONE;
 }
 
-static unsigned count_vfs(const struct oneib_hca *hca, char *const *host_vfs)
+static unsigned count_vfs(const struct oneib_hca *hca, const struct oneib_config *config)
 {
     unsigned count = 0;
     for (size_t i = 0; i < hca->vf_count && !has_fault(hca); i++)
-        if (!hca->vfs[i].interface_up && !oneib_is_host_vf(host_vfs, &hca->vfs[i].pci))
+        if (!hca->vfs[i].interface_up && !oneib_is_host_vf(config, &hca->vfs[i].pci))
             count++;
     return count;
 }
@@ -111,10 +111,10 @@ struct totals {
     unsigned vfs, active;
 };
 
-static void append_hca(struct oneib_text *text, const struct oneib_hca *hca, char *const *host_vfs,
-                       struct totals *totals)
+static void append_hca(struct oneib_text *text, const struct oneib_hca *hca,
+                       const struct oneib_config *config, struct totals *totals)
 {
-    const unsigned vfs = count_vfs(hca, host_vfs);
+    const unsigned vfs = count_vfs(hca, config);
     bool any = false;
     for (size_t i = 0; i < hca->port_count; i++) {
         const struct oneib_port *port = &hca->ports[i];
@@ -127,12 +127,13 @@ static void append_hca(struct oneib_text *text, const struct oneib_hca *hca, cha
     totals->vfs += any ? vfs : 0;
 }
 
-void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bool given,
-                        const char *node_key, const char *problem, struct oneib_text *text)
+void oneib_probe_render(const struct oneib_hcas *hcas, const struct oneib_config *config,
+                        bool given, const char *node_key, const char *problem,
+                        struct oneib_text *text)
 {
     struct totals totals = {0, 0};
     for (size_t i = 0; i < hcas->count; i++)
-        append_hca(text, &hcas->items[i], host_vfs, &totals);
+        append_hca(text, &hcas->items[i], config, &totals);
     append_number(text, "IB_VFS_TOTAL", given ? (int)totals.vfs : 0);
     oneib_text_append(text, "\n");
     append_number(text, "IB_PORTS_ACTIVE", (int)totals.active);

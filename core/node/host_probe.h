@@ -12,17 +12,19 @@
 #define ONEIB_NODE_HOST_PROBE_H
 
 #include "base/text.h"
+#include "config/config.h"
 #include "hca/hca.h"
 #include <stdbool.h>
 
 /*
- * VFs are those that a VM could get: of an adapter that could be read, not among host_vfs
- * (node.host_vfs, may be NULL), and without a network interface that is up. PKEYS_MAX leaves out
+ * VFs are those that a VM could get: of an adapter that could be read, not among those that are
+ * kept for the host (node.host_vfs), and without a network interface that is up. PKEYS_MAX leaves out
  * the last slot of an mlx4 table that the host sees whole: it has to stay empty
  * (oneib_port_is_safe()). given: whether this host gives VFs at all; without, IB_VFS_TOTAL is 0.
  * problem and node_key may be NULL.
  */
-void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bool given,
-                        const char *node_key, const char *problem, struct oneib_text *text);
+void oneib_probe_render(const struct oneib_hcas *hcas, const struct oneib_config *config,
+                        bool given, const char *node_key, const char *problem,
+                        struct oneib_text *text);
 
 #endif

@@ -6,11 +6,10 @@
 #include "service/service_client.h"
 #include <stdlib.h>
 
-bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf)
+bool oneib_is_host_vf(const struct oneib_config *config, const struct oneib_pci *vf)
 {
-    struct oneib_pci kept;
-    for (; host_vfs && *host_vfs; host_vfs++)
-        if (oneib_pci_parse(*host_vfs, &kept) && oneib_pci_compare(&kept, vf) == 0)
+    for (size_t i = 0; i < config->node.host_vf_count; i++)
+        if (oneib_pci_compare(&config->node.host_pcis[i], vf) == 0)
             return true;
     return false;
 }
@@ -36,7 +35,7 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
         return ONEIB_VF_RESERVED;
     if (item->domain)
         return ONEIB_VF_DOMAIN;
-    if (item->vf->interface_up || oneib_is_host_vf(config->node.host_vfs, &item->vf->pci))
+    if (item->vf->interface_up || oneib_is_host_vf(config, &item->vf->pci))
         return ONEIB_VF_HOST;
     if (!inventory->table_known || !inventory->domains_known ||
         item->hca->fault.code != ONEIB_ERROR_NONE)

@@ -24,6 +24,6 @@ bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,
 bool oneib_record_is_current(const struct oneib_pci *vf, const struct oneib_vf_record *record);
 
 /* Whether an address is among those of the configuration; NULL: none are. */
-bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf);
+bool oneib_is_host_vf(const struct oneib_config *config, const struct oneib_pci *vf);
 
 #endif

@@ -89,10 +89,6 @@ void oneib_snapshot_read_subnet(const struct oneib_config *config, struct oneib_
                                 struct oneib_snapshot *snapshot);
 void oneib_snapshot_clear(struct oneib_snapshot *snapshot);
 
-/* default_partition.full_members; *guids is the caller's to free. CONFIG: one is no GUID. */
-int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
-                       struct oneib_error *err);
-
 /* What oneib_allocate() has done. */
 struct oneib_key_changes {
     size_t given;                 /* networks that have a key, or another one */

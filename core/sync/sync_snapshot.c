@@ -37,29 +37,7 @@ static int read_partitions(const struct oneib_config *config, struct oneib_sm *s
     return oneib_sm_read(sm, &snapshot->seen, err);
 }
 
-/* *guids is allocated; the configuration's strings were checked when it was loaded. */
-int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
-                       struct oneib_error *err)
-{
-    size_t total = 0;
-    while (config->default_partition.full_members && config->default_partition.full_members[total])
-        total++;
-
-    *count = 0;
-    *guids = calloc(total + 1, sizeof **guids);
-    if (!*guids)
-        return oneib_fail_memory(err);
-    for (; *count < total; ++*count) {
-        const char *member = config->default_partition.full_members[*count];
-        if (!oneib_guid_parse(member, &(*guids)[*count]))
-            return oneib_fail(err, ONEIB_ERROR_CONFIG,
-                              "default_partition.full_members: \"%s\" is not a GUID", member);
-    }
-    return 0;
-}
-
 static struct oneib_policy policy_of(const struct oneib_config *config, const struct oneib_sm *sm,
-                                     const oneib_guid *full, size_t full_count,
                                      const struct oneib_classes *classes)
 {
     const struct oneib_sm_limits limits = oneib_sm_limits(sm);
@@ -71,8 +49,8 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const st
         .owned_max = config->pkeys.owned,
         .per_owner_max = config->pkeys.per_owner,
         .default_ipoib = config->default_partition.ipoib,
-        .default_full_members = full,
-        .default_full_count = full_count,
+        .default_full_members = config->default_partition.full_guids,
+        .default_full_count = config->default_partition.full_count,
         .mtu = oneib_mtu_code(config->fabric.mtu),
         .rate = oneib_rate_code(config->fabric.rate),
         .hold_share = config->removal_hold.share,
@@ -196,15 +174,12 @@ static int settle(struct oneib_sm *sm, struct oneib_snapshot *snapshot, struct o
 static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool force, bool adopt,
                    struct oneib_snapshot *snapshot, struct oneib_error *err)
 {
-    oneib_autofree oneib_guid *full = NULL;
-    size_t full_count;
     struct oneib_classes classes;
-    if (oneib_full_members(config, &full, &full_count, err) < 0 ||
-        oneib_classes_read(config, &classes, err) < 0 ||
+    if (oneib_classes_read(config, &classes, err) < 0 ||
         settle_ledger(config, sm, adopt, snapshot, err) < 0)
         return -1;
 
-    const struct oneib_policy policy = policy_of(config, sm, full, full_count, &classes);
+    const struct oneib_policy policy = policy_of(config, sm, &classes);
     const bool has_table = oneib_seen_has_table(&snapshot->seen);
     const struct oneib_desired_input input = {
         .cloud = &snapshot->cloud,

@@ -340,6 +340,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.default_partition.full_members[0], "0x0002c90300112233");
     assert_string_equal(config.default_partition.full_members[1], "0xF");
     assert_null(config.default_partition.full_members[2]);
+    assert_int_equal(config.default_partition.full_count, 2);
+    assert_int_equal(config.default_partition.full_guids[1], 0xf);
     assert_true(config.default_partition.ipoib);
     assert_true(config.removal_hold.share == 0.1);
     assert_int_equal(config.removal_hold.minimum, 0);

@@ -211,7 +211,7 @@ static void map_vf(unsigned vf, unsigned index)
 static int make_node(void **state)
 {
     tree_reset(state);
-    config.node.host_vfs = NULL;
+    config.node.host_vf_count = 0;
     reattach_fails = service_is_silent = libvirt_is_silent = false;
     refused = NULL;
     tree_add_hca(&adapter);
@@ -330,12 +330,9 @@ static void vfs_of_nobody_are_free(void **state)
 static void each_vf_says_who_has_it(void **state)
 {
     (void)state;
-    char *host_vfs[] = {NULL, NULL};
-    char kept[ONEIB_PCI_TEXT_SIZE];
-    const struct oneib_pci third = tree_vf_pci(&adapter, 2);
-    oneib_pci_format(&third, kept);
-    host_vfs[0] = kept;
-    config.node.host_vfs = host_vfs;
+    struct oneib_pci third = tree_vf_pci(&adapter, 2);
+    config.node.host_pcis = &third;
+    config.node.host_vf_count = 1;
     DOMAINS({"one-42", 0, false}, {"other", 1, true});
     RECORDS(record_of(0, 42, ONEIB_VF_OPEN));
     struct oneib_inventory inventory = look(false);
@@ -348,7 +345,7 @@ static void each_vf_says_who_has_it(void **state)
     assert_int_equal(inventory.vfs[2].use, ONEIB_VF_HOST);
     assert_int_equal(inventory.vfs[3].use, ONEIB_VF_FREE);
     oneib_inventory_clear(&inventory);
-    config.node.host_vfs = NULL;
+    config.node.host_vf_count = 0;
 }
 
 static void without_an_adapter_the_service_is_not_missed(void **state)

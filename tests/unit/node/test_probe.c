@@ -12,18 +12,21 @@
 #define NODE_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define KEY_LINE "IB_NODE_KEY = \"" NODE_KEY "\"\n"
 
-static char *print(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem)
+static const struct oneib_config no_host_vfs;
+
+static char *print(const struct oneib_hcas *hcas, const struct oneib_config *config,
+                   const char *problem)
 {
     struct oneib_text text = {0};
-    oneib_probe_render(hcas, host_vfs, true, NODE_KEY, problem, &text);
+    oneib_probe_render(hcas, config ? config : &no_host_vfs, true, NODE_KEY, problem, &text);
     assert_false(oneib_text_failed(&text));
     return text.data;
 }
 
-static void prints(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem,
-                   const char *wanted)
+static void prints(const struct oneib_hcas *hcas, const struct oneib_config *config,
+                   const char *problem, const char *wanted)
 {
-    char *printed = print(hcas, host_vfs, problem);
+    char *printed = print(hcas, config, problem);
     assert_string_equal(printed, wanted);
     free(printed);
 }
@@ -94,9 +97,9 @@ static size_t count_lines(const char *text, const char *beginning)
     return count;
 }
 
-static void has(const struct sample *sample, char *const *host_vfs, const char *part)
+static void has(const struct sample *sample, const struct oneib_config *config, const char *part)
 {
-    char *printed = print(&sample->hcas, host_vfs, NULL);
+    char *printed = print(&sample->hcas, config, NULL);
     if (!strstr(printed, part))
         fail_msg("\"%s\" is not in: %s", part, printed);
     free(printed);
@@ -119,11 +122,11 @@ static void vfs_that_no_vm_can_get_do_not_count(void **state)
 {
     (void)state;
     struct sample sample;
-    char first[] = "0000:81:00.1", unknown[] = "0000:99:00.1";
-    char *const host_vfs[] = {first, unknown, NULL};
-    has(make_sample(&sample), host_vfs, "\nIB_VFS_TOTAL = \"2\"\n");
+    struct oneib_pci host_vfs[] = {{.bus = 0x81, .function = 1}, {.bus = 0x99, .function = 1}};
+    const struct oneib_config config = {.node = {.host_pcis = host_vfs, .host_vf_count = 2}};
+    has(make_sample(&sample), &config, "\nIB_VFS_TOTAL = \"2\"\n");
     sample.vfs[2].interface_up = true;
-    has(&sample, host_vfs, "\nIB_VFS_TOTAL = \"1\"\n");
+    has(&sample, &config, "\nIB_VFS_TOTAL = \"1\"\n");
     has(&sample, NULL, "\nIB_VFS_TOTAL = \"2\"\n");
 }
 
@@ -194,7 +197,7 @@ static void a_host_that_gives_none_has_none(void **state)
     (void)state;
     struct sample sample;
     struct oneib_text text = {0};
-    oneib_probe_render(&make_sample(&sample)->hcas, NULL, false, NULL, "", &text);
+    oneib_probe_render(&make_sample(&sample)->hcas, &no_host_vfs, false, NULL, "", &text);
     assert_non_null(text.data);
     assert_non_null(strstr(text.data, "VFS_TOTAL = \"3\""));
     assert_non_null(strstr(text.data, "\nIB_VFS_TOTAL = \"0\"\n"));
