@@ -201,6 +201,28 @@ uint32_t scene_network(const char *name, const char *vlan_id, const char *extra)
     return id;
 }
 
+uint32_t scene_reservation(uint32_t network)
+{
+    struct oneib_error err = {0};
+    uint32_t reservation;
+    MUST(lab_network_reserve(scene(), network, "reservation", &reservation, &err));
+    return reservation;
+}
+
+struct oneib_kept_ledger scene_ledger(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_kept_ledger kept = {0};
+    const struct oneib_credentials credentials = {
+        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
+        .session = (char *)(uintptr_t)lab_session(scene())};
+    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
+    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
+        fail_msg("%s", err.text);
+    oneib_one_close(one);
+    return kept;
+}
+
 uint32_t scene_vm(uint32_t network, uint32_t host)
 {
     struct oneib_error err = {0};

@@ -8,6 +8,7 @@
 #define ONEIB_COMMAND_SCENE_H
 
 #include "lab.h"
+#include "opennebula/ledger_document.h"
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,6 +68,10 @@ json_t *json_find(json_t *array, const char *name, const char *string);
 const char *json_finding(json_t *document, const char *code);
 
 uint32_t scene_network(const char *name, const char *vlan_id, const char *extra);
+/* One of the network's addresses. */
+uint32_t scene_reservation(uint32_t network);
+/* The ledger as it is now; to be cleared. */
+struct oneib_kept_ledger scene_ledger(void);
 uint32_t scene_vm(uint32_t network, uint32_t host);
 unsigned scene_key_of(uint32_t network); /* as its document states it; 0: none */
 void scene_end_vm(uint32_t vm);

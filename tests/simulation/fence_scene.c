@@ -8,23 +8,10 @@
 struct fenced fenced;
 static struct oneib_error err;
 
-struct oneib_kept_ledger read_ledger(void)
-{
-    struct oneib_kept_ledger kept = {0};
-    const struct oneib_credentials credentials = {
-        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
-        .session = (char *)(uintptr_t)lab_session(scene())};
-    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
-    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
-        fail_msg("%s", err.text);
-    oneib_one_close(one);
-    return kept;
-}
-
 /* The ledger says whose it is, and where. */
 static bool is_pinned(uint64_t guid)
 {
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     const struct oneib_ledger_port *port = oneib_ledger_port(&kept.ledger, guid);
     const bool is = port && port->switch_guid;
     oneib_kept_ledger_clear(&kept);

@@ -7,7 +7,6 @@
 #define ONEIB_FENCE_SCENE_H
 
 #include "daemon_scene.h"
-#include "opennebula/ledger_document.h"
 
 #define KEY 300u
 #define FAILED 0u /* the host that fails, and its name */
@@ -25,8 +24,6 @@ void begin_fence(void);
  * json_decref(). */
 json_t *fence_failed(void);
 
-/* To be cleared. */
-struct oneib_kept_ledger read_ledger(void);
 /* Until the ledger says whose that port is, and where. */
 void await_pinned(uint64_t guid);
 

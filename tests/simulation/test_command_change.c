@@ -18,12 +18,9 @@
 static void every_network_and_every_reservation_is_given_a_key_of_its_own(void **state)
 {
     (void)state;
-    struct lab *lab = scene();
-    struct oneib_error err = {0};
     const uint32_t parent = scene_network("parent", "300", NULL);
     const uint32_t keyless = scene_network("keyless", "", NULL);
-    uint32_t reservation;
-    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    const uint32_t reservation = scene_reservation(parent);
     /* oned copies the parent's key: without one of its own the tenant would be in the parent's. */
     assert_int_equal(scene_key_of(reservation), 300);
     scene_vm(parent, 0);
@@ -46,11 +43,8 @@ static void every_network_and_every_reservation_is_given_a_key_of_its_own(void *
 static void a_reservation_from_a_sharing_network_joins_its_cluster(void **state)
 {
     (void)state;
-    struct lab *lab = scene();
-    struct oneib_error err = {0};
     const uint32_t parent = scene_network("parent", "300", "IB_RESERVATION=shared\n");
-    uint32_t reservation;
-    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    const uint32_t reservation = scene_reservation(parent);
     scene_vm(parent, 0);
     scene_vm(reservation, 1);
 
@@ -62,11 +56,8 @@ static void a_reservation_from_a_sharing_network_joins_its_cluster(void **state)
 static void a_sharing_reservation_shows_its_parents_key(void **state)
 {
     (void)state;
-    struct lab *lab = scene();
-    struct oneib_error err = {0};
     const uint32_t parent = scene_network("parent", "", "IB_RESERVATION=shared\n");
-    uint32_t reservation;
-    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    const uint32_t reservation = scene_reservation(parent);
     scene_vm(reservation, 1);
 
     ONEIB(0, "sync");

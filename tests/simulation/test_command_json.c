@@ -124,7 +124,6 @@ static void has_changes(json_t *document)
 static void populate_and(bool wait)
 {
     struct oneib_error err = {0};
-    uint32_t reservation;
     const uint32_t red = scene_network("red", "257", "IB_STATIC_GUIDS=0x000000000010000b=full\n");
     if (wait) {
         MUST(lab_give_keys(scene(), &err));
@@ -132,7 +131,7 @@ static void populate_and(bool wait)
     }
     scene_network("keyless", "", NULL);
     scene_network("twin", "257", NULL);
-    MUST(lab_network_reserve(scene(), red, "reservation", &reservation, &err));
+    const uint32_t reservation = scene_reservation(red);
     scene_vm(red, 0);
     scene_vm(reservation, 1);
 }

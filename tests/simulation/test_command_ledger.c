@@ -13,24 +13,10 @@
 #include <cmocka.h>
 // clang-format on
 
-static struct oneib_kept_ledger read_ledger(void)
-{
-    struct oneib_error err = {0};
-    struct oneib_kept_ledger kept = {0};
-    const struct oneib_credentials credentials = {
-        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
-        .session = (char *)(uintptr_t)lab_session(scene())};
-    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
-    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
-        fail_msg("%s", err.text);
-    oneib_one_close(one);
-    return kept;
-}
-
 static void lose_ledger(void)
 {
     struct oneib_error err = {0};
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     MUST(lab_document_delete(scene(), kept.document_id, &err));
     oneib_kept_ledger_clear(&kept);
@@ -52,7 +38,7 @@ static void without_its_ledger_everything_stays_and_nothing_is_given(void **stat
     assert_string_equal(after, tables);
     assert_int_equal(scene_key_of(green), 0);
     assert_int_equal(scene_key_of(clusters.red), 300);
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
 }
 
@@ -68,7 +54,7 @@ static void a_lost_ledger_is_shown_and_adopted_from_what_is_in_force(void **stat
     must_say(plan, "= P_Key 0x0155 rests");
 
     must_say(ONEIB(0, "sync", "--adopt")->out, "the ledger has 3 P_Keys again\n");
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     assert_int_equal(oneib_ledger_network(&kept.ledger, clusters.red)->pkey, KEY_RED);
     assert_int_equal(oneib_ledger_network(&kept.ledger, clusters.blue)->pkey, KEY_BLUE);
@@ -82,7 +68,7 @@ static void an_edited_ledger_is_none(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     MUST(lab_document_replace(scene(), kept.document_id, "VERSION=\"1\"\nCOLOR=\"red\"", &err));
     oneib_kept_ledger_clear(&kept);
     must_say(ONEIB(1, "sync")->error, "is not as oneib writes it");
@@ -115,14 +101,14 @@ static void a_hosts_key_is_accepted_and_forgotten(void **state)
     struct oneib_error err = {0};
     MUST(lab_host_monitor(scene(), 0, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
     must_say(ONEIB(0, "host", "accept", "H1")->out, "accepted");
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(oneib_ledger_host(&kept.ledger, 0)->key[15], 0xff);
     oneib_kept_ledger_clear(&kept);
 
     must_say(ONEIB(3, "host", "forget", "H1")->error, "--force");
     MUST(lab_host_update(scene(), 0, "IB_KEYS=0x0155", &err));
     must_say(ONEIB(0, "host", "forget", "0", "--force")->out, "forgotten");
-    kept = read_ledger();
+    kept = scene_ledger();
     assert_null(oneib_ledger_host(&kept.ledger, 0));
     oneib_kept_ledger_clear(&kept);
     must_say(ONEIB(3, "host", "forget", "77")->error, "neither in OpenNebula nor in the ledger");

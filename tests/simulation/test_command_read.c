@@ -126,8 +126,7 @@ static void show_of_a_sharing_reservation_shows_the_cluster_it_is_in(void **stat
     struct lab *lab = scene();
     struct oneib_error err = {0};
     const uint32_t parent = scene_network("parent", "300", "IB_RESERVATION=shared\n");
-    uint32_t reservation;
-    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    const uint32_t reservation = scene_reservation(parent);
     MUST(lab_network_update(lab, reservation, "IB_MEMBERSHIP=limited", &err));
     scene_vm(parent, 0);
     scene_vm(reservation, 1);

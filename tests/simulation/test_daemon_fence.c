@@ -108,7 +108,7 @@ static void a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd(void
 
 static void forget_ledger(void)
 {
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     MUST(lab_document_delete(scene(), kept.document_id, &err));
     oneib_kept_ledger_clear(&kept);
 }
@@ -130,7 +130,7 @@ static void a_fence_outlives_the_ledger(void **state)
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     must_say(output.out, "the ledger has 1 P_Key again");
     lab_output_clear(&output);
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_non_null(oneib_ledger_fence(&kept.ledger, FAILED));
     assert_int_equal(kept.ledger.fenced_port_count, 1);
     assert_int_equal(kept.ledger.fenced_ports[0].state, ONEIB_FENCE_DOWN);
@@ -173,7 +173,7 @@ static void fences_of_all_hosts_outlive_the_ledger_too(void **state)
         ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene(), &err), NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     lab_output_clear(&output);
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.ledger.fence_count, 2);
     oneib_kept_ledger_clear(&kept);
     bring_up(FAILED);
@@ -208,7 +208,7 @@ struct place {
 /* By the ledger. */
 static struct place place_of(size_t host)
 {
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     const struct oneib_ledger_port *port =
         oneib_ledger_port(&kept.ledger, lab_host_port_guid(scene(), host));
     const struct place place = {port ? port->switch_guid : 0, port ? port->switch_port : 0};

@@ -512,25 +512,12 @@ static void expect_line(char line[400])
     snprintf(line, 400, "%s %s %s\n", played.daemon.address, curve, sign);
 }
 
-static struct oneib_kept_ledger read_ledger(void)
-{
-    struct oneib_kept_ledger kept = {0};
-    const struct oneib_credentials credentials = {
-        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
-        .session = (char *)(uintptr_t)lab_session(scene())};
-    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
-    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
-        fail_msg("%s", err.text);
-    oneib_one_close(one);
-    return kept;
-}
-
 /* It has entered itself: `oneib daemons` says these lines. */
 static void await_lines(const char *lines)
 {
     const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
     for (bool entered = false; !entered; lab_sleep_ms(100)) {
-        struct oneib_kept_ledger kept = read_ledger();
+        struct oneib_kept_ledger kept = scene_ledger();
         for (size_t i = 0; i < kept.ledger.daemon_count; i++)
             entered |= strcmp(kept.ledger.daemons[i].address, played.daemon.address) == 0;
         oneib_kept_ledger_clear(&kept);
@@ -575,7 +562,7 @@ static void a_daemon_that_was_taken_out_enters_itself_beside_the_others(void **s
     daemon_start_with(NULL, DAEMON_QUICK, NULL);
     await_lines(line);
     daemon_kill();
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     MUST(lab_document_replace(scene(), kept.document_id,
                               "VERSION = \"1\"\nSERIAL = \"90\"\nNEXT = \"0x0100\"\n"
                               "DAEMON = [ ADDRESS = \"tcp://0.example.org:7\", CURVE = \"" A_KEY
@@ -596,7 +583,7 @@ static void a_daemon_that_is_not_the_writer_waits_for_the_ledger(void **state)
     expect_line(line);
     daemon_start_with("writer = false;", DAEMON_QUICK, NULL);
     lab_sleep_ms(1500);
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
     uint32_t id;
     MUST(lab_document_make(scene(), lab_session(scene()), ONEIB_LEDGER_TYPE,
@@ -611,7 +598,7 @@ static void a_lost_ledger_is_not_made_for_an_entry(void **state)
     scene();
     raise_open_vm();
     daemon_kill();
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     assert_int_equal(kept.ledger.daemon_count, 1);
     MUST(lab_document_delete(scene(), kept.document_id, &err));
@@ -619,7 +606,7 @@ static void a_lost_ledger_is_not_made_for_an_entry(void **state)
     daemon_start();
     await_said("ledger-lost");
     lab_sleep_ms(2500); /* two polls */
-    kept = read_ledger();
+    kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
 }
 
@@ -644,7 +631,7 @@ static void a_pinned_node_stays_the_one_while_the_ledger_is_lost(void **state)
     (void)state;
     scene();
     raise_open_vm();
-    struct oneib_kept_ledger kept = read_ledger();
+    struct oneib_kept_ledger kept = scene_ledger();
     MUST(lab_document_delete(scene(), kept.document_id, &err));
     oneib_kept_ledger_clear(&kept);
     MUST(lab_host_monitor(

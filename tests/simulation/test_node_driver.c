@@ -18,14 +18,22 @@ static void end(size_t host, uint32_t vm)
     ok(lab_vm_delete(lab, vm, &err));
 }
 
-static void a_vm_has_an_open_vf_from_pre_to_clean(void **state)
+/* A network with key 5, which all of their ports have. */
+static uint32_t add_nodes_and_network(void)
 {
-    uint32_t network, vm;
-    (void)state;
+    uint32_t network;
     add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
+    return network;
+}
+
+static void a_vm_has_an_open_vf_from_pre_to_clean(void **state)
+{
+    uint32_t vm;
+    (void)state;
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     assert_open(0, vm, 5);
     assert_guid(0, vm);
@@ -94,12 +102,9 @@ static void a_full_member_of_the_default_partition_hands_out_no_vf(void **state)
 
 static void an_eighth_vm_is_refused_a_vf(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     for (unsigned i = 0; i < 7; i++)
         boot(network, 0, &vm);
     ok(lab_vm_create(lab, "vm", &network, 1, &vm, &err));
@@ -111,12 +116,9 @@ static void an_eighth_vm_is_refused_a_vf(void **state)
 
 static void the_guid_of_a_migrating_vm_is_at_one_port_at_a_time(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     const unsigned source = claim_of(0, vm).vf;
     ok(lab_vm_migrate(lab, vm, 1, LCM_MIGRATE, &err));
@@ -168,12 +170,9 @@ static void a_nic_that_is_attached_and_detached_has_a_vf_meanwhile(void **state)
 /* The guest has not let go of it. */
 static void a_nic_that_is_lost_is_closed_and_free_once_its_domain_lets_go(void **state)
 {
-    uint32_t network, vm, nic;
+    uint32_t vm, nic;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     ok(lab_vm_attach(lab, vm, network, &nic, &err));
     ok(lab_node_driver(lab, 0, "pre", vm, &err));
@@ -212,12 +211,9 @@ static void a_vf_follows_its_network_to_another_key(void **state)
 
 static void a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     const unsigned vf = claim_of(0, vm).vf;
     const uint16_t before = vf_of(0, vf).map[0];
@@ -238,12 +234,9 @@ static void a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back(void
 
 static void a_service_that_was_killed_catches_up_when_it_is_started_again(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     ok(lab_node_service_stop(lab, 0, SIGKILL, &err));
     set_partitions((const uint16_t[]){0});
@@ -255,12 +248,9 @@ static void a_service_that_was_killed_catches_up_when_it_is_started_again(void *
 
 static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     const unsigned vf = claim_of(0, vm).vf;
     ok(lab_node_hold_guids(lab, 0, true, &err));
@@ -278,12 +268,9 @@ static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state
 /* A guest switches itself off: its VF reaches nobody, and is its own until the VM starts again. */
 static void a_vf_is_closed_with_its_domain_and_opened_when_the_vm_starts_again(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     const unsigned vf = claim_of(0, vm).vf;
     ok(lab_node_domain(lab, 0, vm, false, &err));
@@ -303,12 +290,9 @@ static void a_vf_is_closed_with_its_domain_and_opened_when_the_vm_starts_again(v
 /* OpenNebula cleans the source although it is the destination too. */
 static void a_migration_that_stays_on_its_host_releases_nothing(void **state)
 {
-    uint32_t network, vm;
+    uint32_t vm;
     (void)state;
-    add_nodes();
-    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
-    set_partitions((const uint16_t[]){5, 0});
-    await_key(5, true);
+    const uint32_t network = add_nodes_and_network();
     boot(network, 0, &vm);
     ok(lab_node_driver(lab, 0, "pre", vm, &err));
     ok(lab_node_driver(lab, 0, "clean", vm, &err));
