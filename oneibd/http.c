@@ -3,19 +3,14 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/number.h"
-#include <arpa/inet.h>
-#include <errno.h>
+#include "base/listen.h"
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #define CONNECTIONS_MAX 64U
 #define CONNECTION_TIMEOUT_S 10U            /* without a byte */
 #define CONNECTION_MEMORY ((size_t)8 << 10) /* of a request's line and headers */
-#define BACKLOG 128                         /* a burst of clients that wait to be accepted */
 
 #define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_TEXT "text/plain; charset=utf-8"
@@ -115,81 +110,6 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return answer_path(context, connection, path);
 }
 
-/* ---- listening ------------------------------------------------------------------------------- */
-
-struct address {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } socket;
-    socklen_t length;
-};
-
-static bool parse_v4(const char *host, uint16_t port, struct address *address)
-{
-    address->socket.v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
-    address->length = sizeof address->socket.v4;
-    return inet_pton(AF_INET, host, &address->socket.v4.sin_addr) == 1;
-}
-
-static bool parse_v6(const char *host, uint16_t port, struct address *address)
-{
-    address->socket.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    address->length = sizeof address->socket.v6;
-    return inet_pton(AF_INET6, host, &address->socket.v6.sin6_addr) == 1;
-}
-
-static bool parse_address(const char *text, struct address *address)
-{
-    char host[INET6_ADDRSTRLEN + 2];
-    uint64_t port;
-    const char *colon = strrchr(text, ':');
-    if (!colon || colon == text || (size_t)(colon - text) >= sizeof host ||
-        !oneib_parse_decimal(colon + 1, UINT16_MAX, &port))
-        return false;
-    const size_t length = (size_t)(colon - text);
-    memcpy(host, text, length);
-    host[length] = '\0';
-    if (host[0] != '[')
-        return parse_v4(host, (uint16_t)port, address);
-    if (host[length - 1] != ']')
-        return false;
-    host[length - 1] = '\0';
-    return parse_v6(host + 1, (uint16_t)port, address);
-}
-
-static int bind_and_listen(int fd, const struct address *address)
-{
-    const int yes = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (address->socket.any.sa_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-    if (bind(fd, &address->socket.any, address->length) < 0)
-        return -1;
-    return listen(fd, BACKLOG);
-}
-
-static int listen_on(const char *text, uint16_t *port, struct oneib_error *err)
-{
-    struct address address;
-    if (!parse_address(text, &address))
-        return oneib_fail(err, ONEIB_ERROR_CONFIG,
-                          "daemon.metrics: \"%s\" is not an address in numbers with a port: "
-                          "127.0.0.1:9677, or [::1]:9677",
-                          text);
-
-    oneib_autoclose int fd =
-        socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind_and_listen(fd, &address) < 0)
-        return oneib_fail_errno(err, errno, "daemon.metrics: listening on %s", text);
-    if (getsockname(fd, &address.socket.any, &address.length) < 0)
-        return oneib_fail_errno(err, errno, "daemon.metrics: asking for the port of %s", text);
-    *port = ntohs(address.socket.any.sa_family == AF_INET6 ? address.socket.v6.sin6_port
-                                                           : address.socket.v4.sin_port);
-    return oneib_steal_fd(&fd);
-}
-
 /* ---- the server ------------------------------------------------------------------------------ */
 
 /* A thread inherits what is blocked: signals are for the daemon's own. */
@@ -215,7 +135,7 @@ struct oneib_http *oneib_http_start(const char *address, struct oneib_error *err
         return NULL;
     }
     pthread_mutex_init(&http->mutex, NULL);
-    const int fd = listen_on(address, &http->port, err);
+    const int fd = oneib_listen(address, "daemon.metrics", &http->port, err);
     if (fd >= 0) {
         http->server = start_without_signals(http, fd); /* has the socket now, also if it fails */
         if (http->server)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A TCP socket that listens at an address of the configuration. */
+#ifndef ONEIB_BASE_LISTEN_H
+#define ONEIB_BASE_LISTEN_H
+
+#include "base/error.h"
+#include <stdint.h>
+
+/*
+ * text: "127.0.0.1:9677", "[::1]:9677"; an address in numbers; port 0: one that is free, which is
+ * in *port then. Returns the socket, which does not block and is closed on exec; -1 with an error
+ * that names key, the one in the configuration.
+ */
+int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib_error *err);
+
+#endif
