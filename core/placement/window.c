@@ -8,7 +8,7 @@
 /* Beside the host that is meant for it: where another one of the leaf will do when OpenNebula
  * refuses that one, for reasons that are not looked at here. */
 #define MORE_OFFERS 15
-#define NOWHERE SIZE_MAX
+#define NOWHERE ONEIB_NO_HOST
 
 /* A leaf while a VM is placed: what there is for it. */
 struct leaf {
@@ -26,7 +26,6 @@ struct work {
     uint32_t *left;      /* of each host, what is not meant for anybody yet */
     uint32_t *unoffered; /* of each host, what it is offered to nobody yet */
     uint32_t *meant;     /* of each host, how many VMs of this window it is meant for */
-    size_t *choice;      /* of each VM, the host that is meant for it */
     uint32_t *ids;       /* of each host */
     bool *meets;         /* of each host, whether it makes the cluster at hand share a link */
     bool keeps_apart;    /* such hosts count as full */
@@ -257,7 +256,7 @@ static int choose(struct work *work, size_t index, struct oneib_error *err)
     if (judge_links(work, vm, err) < 0)
         return -1;
     const size_t host = choose_among(work, index);
-    work->choice[index] = host;
+    vm->meant = host;
     return host == NOWHERE ? 0 : settle(work, vm, host, err);
 }
 
@@ -279,7 +278,7 @@ static int begin_offers(struct work *work, struct oneib_error *err)
     for (size_t i = 0; i < work->window->vm_count; i++) {
         struct oneib_waiting_vm *vm = &work->window->vms[i];
         vm->offered_count = 0;
-        if (work->choice[i] != NOWHERE && add_offer(work, vm, work->choice[i], err) < 0)
+        if (vm->meant != NOWHERE && add_offer(work, vm, vm->meant, err) < 0)
             return -1;
     }
     return 0;
@@ -300,7 +299,7 @@ static bool may_meet(const struct work *work, const struct oneib_waiting_vm *vm,
 static bool may_be_offered(const struct work *work, size_t index, size_t host)
 {
     const struct oneib_waiting_vm *vm = &work->window->vms[index];
-    const size_t choice = work->choice[index];
+    const size_t choice = vm->meant;
     return host != choice && work->unoffered[host] >= vm->nics &&
            (!does_meet(vm, host) || may_meet(work, vm, choice)) &&
            (vm->has_waited || is_near(work, vm, host, work->leaf_of[choice]));
@@ -360,7 +359,6 @@ static void clear_work(struct work *work)
     free(work->left);
     free(work->unoffered);
     free(work->meant);
-    free(work->choice);
     free(work->ids);
     free(work->meets);
 }
@@ -374,11 +372,10 @@ static int begin(struct work *work, struct oneib_error *err)
     work->left = calloc(hosts, sizeof *work->left);
     work->unoffered = calloc(hosts, sizeof *work->unoffered);
     work->meant = calloc(hosts, sizeof *work->meant);
-    work->choice = calloc(work->window->vm_count + 1, sizeof *work->choice);
     work->ids = calloc(hosts, sizeof *work->ids);
     work->meets = calloc(hosts, sizeof *work->meets);
     if (!work->ids || !work->meets || !work->leaves || !work->leaf_of || !work->settled ||
-        !work->left || !work->unoffered || !work->meant || !work->choice)
+        !work->left || !work->unoffered || !work->meant)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < work->window->host_count; i++)
         work->ids[i] = work->window->hosts[i].id;

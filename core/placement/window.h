@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ONEIB_NO_HOST SIZE_MAX
+
 /* A host that was found fit for somebody. */
 struct oneib_open_host {
     uint32_t id;
@@ -41,6 +43,7 @@ struct oneib_waiting_vm {
     uint64_t *meets;   /* owned, likewise: hosts that would make its cluster share a link */
     uint32_t *offered; /* owned: indices of those of them that it is offered; ascending */
     size_t offered_count, offered_capacity;
+    size_t meant; /* of those the one that is meant for it, by index; ONEIB_NO_HOST: none */
 };
 
 struct oneib_window {
