@@ -1,88 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The scheduler's placer "ib" as one_sched runs it on the front-end, with the stand-in for oned and
- * a stand-in for OpenNebula's own placer "rank", which keeps what it is given. There is no fabric:
- * hosts 0 and 1 are at one leaf, host 2 is at another one.
+ * The scheduler's placer "ib" as OpenNebula 7's one_sched runs it, with a stand-in for OpenNebula's
+ * own placer "rank", which keeps what it is given.
  */
 #include "base/base64.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "cluster/cloud.h"
-#include "lab_internal.h"
+#include "scheduler_scene.h"
 #include <fcntl.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-#define TIMEOUT_MS 120000
-#define HOSTS 3u
 #define ALL "<ID>0</ID><ID>1</ID><ID>2</ID>"
 #define PLAN "<PLAN><ID>-1</ID></PLAN>"
 
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        if ((call) < 0)                                                                            \
-            fail_msg("%s", err.text);                                                              \
-    } while (0)
-
-static struct oneib_error err;
-static struct lab *lab;
-static uint32_t red;
 static struct lab_output output;
 
 /* ---- the front-end --------------------------------------------------------------------------- */
-
-/* The environment that oned's drivers have, with the lab's directory as ONE_LOCATION. */
-static void set_environment(void)
-{
-    assert_int_equal(setenv("ONE_LOCATION", lab_directory(lab), 1), 0);
-    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
-    assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
-    oneib_autotext struct oneib_text session = {0};
-    oneib_text_printf(&session, "%s\n", lab_session(lab));
-    MUST(lab_write(lab, "oneadmin_auth", 0600, session.data, &err));
-}
 
 static void write_placer(const char *script)
 {
     MUST(lab_write(lab, "rank-standin", 0700, script, &err));
 }
 
-static void place_host(uint32_t id, const char *leaf, unsigned vfs)
-{
-    char text[96];
-    snprintf(text, sizeof text, "IB_SWITCH=\"%s\"\nIB_VFS_FREE=\"%u\"\n", leaf, vfs);
-    MUST(lab_host_update(lab, id, text, &err));
-}
-
 static int raise_lab(void **state)
 {
     (void)state;
-    struct lab_options options = LAB_DEFAULTS;
-    lab = lab_open(&options, &err);
-    if (!lab)
-        fail_msg("%s", err.text);
-    MUST(lab_standin_start(lab, (const char *const[]){"--true-time", NULL}, &err));
-    MUST(lab_config_write(lab, NULL, &err));
-    set_environment();
-    for (uint32_t i = 0; i < HOSTS; i++) {
-        uint32_t id;
-        char name[8];
-        snprintf(name, sizeof name, "n%" PRIu32, i);
-        MUST(lab_host_create_bare(lab, name, &id, &err));
-        assert_int_equal(id, i);
-        place_host(i, i < 2 ? "0x0000000000200001" : "0x0000000000200002", 7);
-    }
-    MUST(lab_network_create(lab, "red", "257", NULL, &red, &err));
+    raise_front_end();
     write_placer("#!/bin/sh\ncat >given\necho 'rank was here' >&2\nprintf '" PLAN "'\n");
     return 0;
 }
@@ -91,9 +34,7 @@ static int end_lab(void **state)
 {
     (void)state;
     lab_output_clear(&output);
-    lab_close(lab);
-    lab = NULL;
-    return 0;
+    return end_front_end();
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, raise_lab, end_lab)
@@ -140,13 +81,6 @@ static char *message_for(const uint32_t *vms, size_t count)
     char *encoded = oneib_base64_encode(text.data, text.length, &length);
     assert_non_null(encoded);
     return encoded;
-}
-
-static uint32_t pending(const uint32_t *network)
-{
-    uint32_t id;
-    MUST(lab_vm_create(lab, "waits", network, network ? 1 : 0, &id, &err));
-    return id;
 }
 
 /* ---- the placer ------------------------------------------------------------------------------ */
@@ -271,8 +205,6 @@ static void without_infiniband_oned_is_not_asked(void **state)
 }
 
 /* ---- texts that their owners have broken ------------------------------------------------------ */
-
-#define NO_END "]]></NOTE><A><NOTE><![CDATA["
 
 static void a_vm_that_cannot_be_read_costs_its_neighbours_nothing(void **state)
 {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * schedule, a service on the front-end of OpenNebula 6.10: its scheduler asks over HTTP which hosts
+ * the VMs that wait are to have (EXTERNAL_SCHEDULER of sched.conf). Those with InfiniBand get hosts
+ * that are near their cluster and have room; all others, and everybody when something is in doubt,
+ * are left to OpenNebula (docs/design/placement.md).
+ */
+#include "placement/question.h"
+#include "scheduler/asked_http.h"
+#include "scheduler/patience.h"
+#include "scheduler/placing.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DONE = 0, USAGE = 2, FAILURE = 3 };
+
+static const char usage[] = "usage: schedule [--config FILE]\n";
+
+static volatile sig_atomic_t stop;
+
+static void note_stop(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static void heed_signals(void)
+{
+    const struct sigaction action = {.sa_handler = note_stop};
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGPIPE, &ignored, NULL);
+}
+
+/* ---- a question ------------------------------------------------------------------------------ */
+
+static int place(const struct oneib_config *config, struct oneib_sched_message *message,
+                 struct oneib_text *reply, struct oneib_error *err)
+{
+    struct oneib_window window;
+    if (oneib_place(config, message, false, &window, err) < 0)
+        return -1;
+    oneib_answer_write(&window, reply);
+    oneib_window_clear(&window);
+    return oneib_text_failed(reply) ? oneib_fail_memory(err) : 0;
+}
+
+/* The configuration is that of now: nothing is kept from question to question. */
+static int place_as_configured(const char *path, struct oneib_sched_message *message,
+                               struct oneib_text *reply, struct oneib_error *err)
+{
+    struct oneib_config config;
+    if (oneib_placing_config(path, &config, err) < 0)
+        return -1;
+    const int status = place(&config, message, reply, err);
+    oneib_config_clear(&config);
+    return status;
+}
+
+static int answer_question(const char *path, const char *question, size_t length,
+                           struct oneib_text *reply, struct oneib_error *err)
+{
+    struct oneib_sched_message message;
+    if (oneib_question_read(question, length, &message, err) < 0)
+        return -1;
+    const int status = place_as_configured(path, &message, reply, err);
+    oneib_sched_message_clear(&message);
+    return status;
+}
+
+static int answer(void *config, const char *question, size_t length, struct oneib_text *reply)
+{
+    struct oneib_error doubt;
+    oneib_patience_begin();
+    const int status = answer_question(config, question, length, reply, &doubt);
+    oneib_patience_end();
+    if (status == 0)
+        return 0;
+    fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", doubt.text);
+    oneib_text_clear(reply);
+    oneib_text_printf(reply, "oneib leaves placement to OpenNebula this time: %s\n", doubt.text);
+    return -1;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static int serve(char *path, const char *address, struct oneib_error *err)
+{
+    struct oneib_asked_http *http = oneib_asked_http_open(address, answer, path, err);
+    if (!http)
+        return -1;
+    fprintf(stderr, "oneib: waiting for OpenNebula's scheduler at port %u of %s\n",
+            oneib_asked_http_port(http), address);
+    oneib_asked_http_serve(http, &stop);
+    oneib_asked_http_close(http);
+    return 0;
+}
+
+static int run(char *path, struct oneib_error *err)
+{
+    struct oneib_config config;
+    if (oneib_config_load(path, &config, err) < 0)
+        return -1;
+    const int status = serve(path, config.scheduler.listen, err);
+    oneib_config_clear(&config);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const bool has_config = argc == 3 && strcmp(argv[1], "--config") == 0;
+    struct oneib_error err;
+    if (argc != 1 && !has_config) {
+        fputs(usage, stderr);
+        return USAGE;
+    }
+    heed_signals();
+    if (run(has_config ? argv[2] : NULL, &err) == 0)
+        return DONE;
+    fprintf(stderr, "oneib: %s\n", err.text);
+    return FAILURE;
+}
