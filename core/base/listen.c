@@ -83,3 +83,12 @@ int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib
                                                            : address.socket.v4.sin_port);
     return oneib_steal_fd(&fd);
 }
+
+bool oneib_is_listening(const char *text)
+{
+    struct address address;
+    if (!parse_address(text, &address))
+        return false;
+    oneib_autoclose int fd = socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 && connect(fd, &address.socket.any, address.length) == 0;
+}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A TCP socket that listens at an address of the configuration. */
+/* A TCP socket that listens at an address of the configuration, and whether one does. */
 #ifndef ONEIB_BASE_LISTEN_H
 #define ONEIB_BASE_LISTEN_H
 
 #include "base/error.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,5 +13,7 @@
  * that names key, the one in the configuration.
  */
 int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib_error *err);
+/* Whether somebody listens at such an address: of this machine, so it is known at once. */
+bool oneib_is_listening(const char *text);
 
 #endif

@@ -391,8 +391,19 @@ static void render_all_restrictions(struct oneib_text *text)
     render_restrictions("VNET_RESTRICTED_ATTR", "AR/", text);
 }
 
-void standin_render_config(const struct standin_state *state, bool unrestricted, bool late_placer,
-                           struct oneib_text *text)
+/* 6.10 has none. */
+static void render_placers(enum standin_placers placers, struct oneib_text *text)
+{
+    if (placers == STANDIN_NO_PLACER)
+        return;
+    oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-t 15 -p rank -o one_drs]]></ARGUMENTS>"
+                            "<EXECUTABLE><![CDATA[one_sched]]></EXECUTABLE></SCHED_MAD>");
+    if (placers == STANDIN_LATE_PLACER)
+        oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-p ib]]></ARGUMENTS></SCHED_MAD>");
+}
+
+void standin_render_config(const struct standin_state *state, bool unrestricted,
+                           enum standin_placers placers, struct oneib_text *text)
 {
     oneib_text_printf(text,
                       "<OPENNEBULA_CONFIGURATION><API_LIST_ORDER><![CDATA[%s]]></API_LIST_ORDER>"
@@ -400,10 +411,7 @@ void standin_render_config(const struct standin_state *state, bool unrestricted,
                       state->ascending ? "ASC" : "DESC");
     if (!unrestricted)
         render_all_restrictions(text);
-    oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-t 15 -p rank -o one_drs]]></ARGUMENTS>"
-                            "<EXECUTABLE><![CDATA[one_sched]]></EXECUTABLE></SCHED_MAD>");
-    if (late_placer)
-        oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-p ib]]></ARGUMENTS></SCHED_MAD>");
+    render_placers(placers, text);
     oneib_text_append(text, "<VN_MAD_CONF><BRIDGE_TYPE><![CDATA[none]]></BRIDGE_TYPE>"
                             "<NAME><![CDATA[infiniband]]></NAME></VN_MAD_CONF>"
                             "</OPENNEBULA_CONFIGURATION>");

@@ -22,10 +22,12 @@ void standin_render_network(const struct standin_state *state,
                             struct oneib_text *text);
 void standin_render_host(const struct standin_state *state, const struct standin_host *host,
                          enum standin_form form, struct oneib_text *text);
-/* unrestricted: without the restricted attributes that oneib asks for; late_placer: with a second
- * SCHED_MAD, which names the placer "ib". */
-void standin_render_config(const struct standin_state *state, bool unrestricted, bool late_placer,
-                           struct oneib_text *text);
+/* Which SCHED_MAD there are: one, of the placer rank; a second one behind it, of ib; none, as in
+ * 6.10. */
+enum standin_placers { STANDIN_ONE_PLACER, STANDIN_LATE_PLACER, STANDIN_NO_PLACER };
+/* unrestricted: without the restricted attributes that oneib asks for. */
+void standin_render_config(const struct standin_state *state, bool unrestricted,
+                           enum standin_placers placers, struct oneib_text *text);
 
 /* Shared by the documents. */
 void standin_render_head(uint32_t id, struct standin_owner owner, const char *name,

@@ -32,11 +32,18 @@ static xmlrpc_value *system_version(struct standin_call *call)
     return standin_answer_text(call, &text);
 }
 
+static enum standin_placers placers_of(struct standin_state *state)
+{
+    if (document_fault(state, FAULT_LATE_PLACER))
+        return STANDIN_LATE_PLACER;
+    return document_fault(state, FAULT_NO_PLACER) ? STANDIN_NO_PLACER : STANDIN_ONE_PLACER;
+}
+
 static xmlrpc_value *system_config(struct standin_call *call)
 {
     struct oneib_text text = {0};
     standin_render_config(call->state, document_fault(call->state, FAULT_UNRESTRICTED),
-                          document_fault(call->state, FAULT_LATE_PLACER), &text);
+                          placers_of(call->state), &text);
     return standin_answer_text(call, &text);
 }
 

@@ -146,6 +146,7 @@ static const struct {
     {"shrink-window", FAULT_SHRINK_WINDOW},
     {"unrestricted", FAULT_UNRESTRICTED},
     {"late-placer", FAULT_LATE_PLACER},
+    {"no-placer", FAULT_NO_PLACER},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

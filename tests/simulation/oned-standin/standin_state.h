@@ -102,6 +102,7 @@ enum standin_fault {
     FAULT_SHRINK_WINDOW,
     FAULT_UNRESTRICTED,
     FAULT_LATE_PLACER,
+    FAULT_NO_PLACER,
 };
 
 struct standin_calls {
