@@ -13,6 +13,7 @@
 #include "hca/place.h"
 #include "node/host_probe.h"
 #include "node/inventory.h"
+#include "node/start_cores.h"
 #include "service/service_client.h"
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
         look(&config, &problem, &text);
     if (text.data && !oneib_text_failed(&text))
         fputs(text.data, stdout);
+    if (is_configured && config.node.hpc_cores == ONEIB_HPC_CORES_KEEP_OFF)
+        oneib_cores_start_keeping();
     oneib_config_clear(&config);
     return 0;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out on a node: whether oneib-node, which gives VFs to VMs, is there. */
 #include "hca/hca.h"
+#include "hca/place.h"
+#include "node/start_cores.h"
 #include "oneib/verb_check.h"
 #include "service/service_client.h"
 #include <inttypes.h>
+#include <string.h>
 
 static const char check_name[] = "node";
 
@@ -18,6 +21,30 @@ static bool has_vfs(void)
         any = any || hcas.items[i].vf_count > 0;
     oneib_hcas_clear(&hcas);
     return any;
+}
+
+/* Whoever cannot ask libvirt is told of that only where the operator wants cores to be kept. */
+static void check_cores(struct oneib_checks *checks)
+{
+    struct oneib_config config;
+    struct oneib_error err = {0};
+    oneib_autotext struct oneib_text lines = {0};
+    const bool are_kept =
+        oneib_node_config(&config, &err) == 0 && config.node.hpc_cores != ONEIB_HPC_CORES_SHARED;
+    if (err.code == ONEIB_ERROR_NONE)
+        oneib_config_clear(&config);
+    if (oneib_cores_look(&lines, &err) < 0) {
+        if (are_kept)
+            oneib_check_add(checks, ONEIB_CHECK_WARN, "hpc-cores", "run it as root or oneadmin",
+                            "who runs on cores of VMs with IB_HPC is not known: %s", err.text);
+        return;
+    }
+    if (lines.length == 0)
+        return;
+    lines.data[strcspn(lines.data, "\n")] = '\0';
+    oneib_check_add(checks, ONEIB_CHECK_WARN, "hpc-cores",
+                    "see node.hpc_cores in oneib.conf(5): such VMs can be kept off, or refused",
+                    "VMs with IB_HPC share cores: %s", lines.data);
 }
 
 void oneib_check_node(struct oneib_checks *checks)
@@ -49,5 +76,6 @@ void oneib_check_node(struct oneib_checks *checks)
                         "ask the subnet manager what these virtual ports hold",
                         "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here",
                         list.follows.unseen);
+    check_cores(checks);
     oneib_service_list_clear(&list);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starts a VM. Loads no libvirt: a VM that gets cores of its own is left to the program for all other
- * actions, which takes the same command line. */
+ * actions, which takes the same command line, and all are where the operator keeps VMs off others'
+ * cores. */
 #include "base/memory_file.h"
 #include "deployment.h"
 #include "hca/place.h"
@@ -35,7 +36,8 @@ static int deploy(struct action *action, int *status, struct oneib_error *err)
 {
     if (deployment_read_vm(action, err) < 0)
         return -1;
-    if (action->vm.wants_hpc && action->vm.nic_count > 0)
+    if (action->config.node.hpc_cores != ONEIB_HPC_CORES_SHARED ||
+        (action->vm.wants_hpc && action->vm.nic_count > 0))
         return become_driver(action, err);
     return oneib_vmm_deploy(&action->vmm, status, err);
 }

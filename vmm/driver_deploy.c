@@ -7,6 +7,7 @@
 #include "vmm/actions.h"
 #include "vmm/plan.h"
 #include "vmm/plug.h"
+#include "vmm/settle.h"
 #include "vmm/tune.h"
 #include <inttypes.h>
 
@@ -109,14 +110,28 @@ static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct one
 }
 
 static int start(const struct oneib_vmm *vmm, const struct plan *plan,
-                 const struct oneib_text *tuned, int *status, struct oneib_error *err)
+                 const struct oneib_text *tuned, int *lock, int *status, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text equipped = {0};
     const char *document = tuned->length > 0 ? tuned->data : vmm->upstream.input;
     const size_t length = tuned->length > 0 ? tuned->length : vmm->upstream.input_length;
     if (oneib_domain_equip(document, length, plan->nics, plan->count, &equipped, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
+    if (oneib_vmm_admit(vmm, equipped.data, equipped.length, lock, err) < 0)
+        return -1;
     return oneib_upstream_run(&vmm->upstream, equipped.data, equipped.length, status, err);
+}
+
+/* Byte for byte what oned has sent. */
+static int start_without_nics(const struct oneib_vmm *vmm, int *status, struct oneib_error *err)
+{
+    int lock = -1;
+    int outcome = oneib_vmm_admit(vmm, vmm->upstream.input, vmm->upstream.input_length, &lock, err);
+    if (outcome == 0)
+        outcome = oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
+    oneib_vmm_tune_unlock(lock);
+    oneib_vmm_settle(vmm);
+    return outcome;
 }
 
 int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err)
@@ -129,7 +144,7 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
     if (spare_others_vfs(vmm, err) < 0)
         return -1;
     if (vmm->vm->nic_count == 0)
-        return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
+        return start_without_nics(vmm, status, err);
     /* Planned twice: what cannot be is refused before a GUID is set, and what then is in the table
      * is what the domain gets. */
     if (check_nics(vmm->vm, err) < 0 || check_document(vmm, err) < 0 ||
@@ -137,7 +152,8 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
         oneib_plan_complete_guids(vmm->config, vmm->vm, err) < 0 ||
         make_plan(vmm->vm, &plan, err) < 0 || tune(vmm, &plan, &tuned, &lock, err) < 0)
         return -1;
-    const int outcome = start(vmm, &plan, &tuned, status, err);
+    const int outcome = start(vmm, &plan, &tuned, &lock, status, err);
     oneib_vmm_tune_unlock(lock);
+    oneib_vmm_settle(vmm);
     return outcome;
 }

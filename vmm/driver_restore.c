@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "domain/threads.h"
 #include "hca/reservations.h"
 #include "live/live.h"
 #include "node/driver.h"
 #include "vmm/actions.h"
 #include "vmm/plan.h"
 #include "vmm/plug.h"
+#include "vmm/settle.h"
 #include "vmm/tune.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -78,20 +80,44 @@ static int read_mark(const struct oneib_text *xml, bool *marked, struct oneib_er
 
 /* What oneib gave the VM at its deployment were cores of the host that it was on. */
 static int tune_checkpoint(const struct oneib_vmm *vmm, struct oneib_live *live,
-                           const char *checkpoint, const struct vfs *vfs, int *lock,
-                           struct oneib_error *err)
+                           const struct oneib_text *xml, const struct vfs *vfs,
+                           struct oneib_text *tuned, int *lock, struct oneib_error *err)
 {
-    oneib_autotext struct oneib_text xml = {0}, tuned = {0};
     bool marked = false;
-    if (oneib_live_saved_document(live, checkpoint, &xml, err) < 0 ||
-        read_mark(&xml, &marked, err) < 0)
-        return oneib_wrap(err, "reading the VM's checkpoint %s", checkpoint);
+    if (vfs->count == 0)
+        return 0;
+    if (read_mark(xml, &marked, err) < 0)
+        return -1;
     if (!marked && !vmm->vm->wants_hpc)
         return 0;
-    if (oneib_vmm_tune(live, xml.data, xml.length, true, vfs->items, vfs->count, &tuned, lock,
-                       err) < 0)
+    return oneib_vmm_tune(live, xml->data, xml->length, true, vfs->items, vfs->count, tuned, lock,
+                          err);
+}
+
+/* Nothing is written before it is known that the VM may start. */
+static int admit(const struct oneib_vmm *vmm, struct oneib_live *live, const char *checkpoint,
+                 const struct oneib_text *xml, bool is_new, int *lock, struct oneib_error *err)
+{
+    if (oneib_vmm_admit(vmm, xml->data, xml->length, lock, err) < 0)
         return -1;
-    return tuned.length > 0 ? oneib_live_saved_replace(live, checkpoint, tuned.data, err) : 0;
+    return is_new ? oneib_live_saved_replace(live, checkpoint, xml->data, err) : 0;
+}
+
+/* Where it was saved its threads may have been kept off cores that are others' there. */
+static int renew_checkpoint(const struct oneib_vmm *vmm, struct oneib_live *live,
+                            const char *checkpoint, const struct vfs *vfs, int *lock,
+                            struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text xml = {0}, freed = {0}, tuned = {0};
+    if (oneib_live_saved_document(live, checkpoint, &xml, err) < 0 ||
+        oneib_domain_free_threads(xml.data, xml.length, &freed, err) < 0)
+        return oneib_wrap(err, "reading the VM's checkpoint %s", checkpoint);
+    const struct oneib_text *document = freed.length > 0 ? &freed : &xml;
+    if (tune_checkpoint(vmm, live, document, vfs, &tuned, lock, err) < 0)
+        return -1;
+    if (tuned.length > 0)
+        document = &tuned;
+    return admit(vmm, live, checkpoint, document, document != &xml, lock, err);
 }
 
 static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const struct vfs *vfs,
@@ -103,7 +129,7 @@ static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const 
         return -1;
     int outcome = look_for_domain(vmm, live, &is_here, err);
     if (outcome == 0 && !is_here && (vmm->vm->wants_hpc || !is_elsewhere(checkpoint)))
-        outcome = tune_checkpoint(vmm, live, checkpoint, vfs, lock, err);
+        outcome = renew_checkpoint(vmm, live, checkpoint, vfs, lock, err);
     oneib_live_close(live);
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
 }
@@ -139,13 +165,29 @@ static void give_back(const struct oneib_vmm *vmm)
     oneib_driver_undo(vmm->config, vmm->vm);
 }
 
+/* Nothing is looked at that the operator has not asked for. */
+static int restore_without_nics(const struct oneib_vmm *vmm, const char *checkpoint, int *status,
+                                struct oneib_error *err)
+{
+    const struct vfs none = {.count = 0};
+    int lock = -1;
+    int outcome = 0;
+    if (vmm->config->node.hpc_cores != ONEIB_HPC_CORES_SHARED && !is_elsewhere(checkpoint))
+        outcome = tune_anew(vmm, checkpoint, &none, &lock, err);
+    if (outcome == 0)
+        outcome = oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
+    oneib_vmm_tune_unlock(lock);
+    oneib_vmm_settle(vmm);
+    return outcome;
+}
+
 int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status,
                       struct oneib_error *err)
 {
     struct vfs vfs;
     int lock = -1;
     if (vmm->vm->nic_count == 0)
-        return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
+        return restore_without_nics(vmm, checkpoint, status, err);
     int outcome = -1;
     if (oneib_upstream_check(&vmm->upstream, err) == 0 && find_vfs(vmm->vm, &vfs, err) == 0 &&
         oneib_plan_complete_guids(vmm->config, vmm->vm, err) == 0 &&
@@ -156,5 +198,6 @@ int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status
         equip(vmm);
     else
         give_back(vmm);
+    oneib_vmm_settle(vmm);
     return outcome;
 }

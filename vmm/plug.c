@@ -467,8 +467,3 @@ int oneib_plug_begin(const struct oneib_config *config, const char *domain,
     *err = failure;
     return -1;
 }
-
-void oneib_plug_warn(struct oneib_text *warnings, const struct oneib_error *left)
-{
-    oneib_text_printf(warnings, "%s\n", left->text);
-}

@@ -1,42 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm/tune.h"
 #include "base/cleanup.h"
-#include "base/file_lock.h"
 #include "domain/tuning.h"
-#include "hca/place.h"
 #include "host/cores.h"
 #include "node/host_cpus.h"
-#include <errno.h>
+#include "vmm/cores_lock.h"
 #include <inttypes.h>
-#include <pwd.h>
-
-#define LOCK_NAME ".oneib-cores.lock"
-#define LOCK_WAIT_MS 60000
-#define PATH_SIZE 4096
-
-/* ---- the lock -------------------------------------------------------------------------------- */
-
-static int find_lock(char path[PATH_SIZE], struct oneib_error *err)
-{
-    if (oneib_node_is_simulated())
-        return oneib_node_path(path, PATH_SIZE, err, "/var/lib/one/" LOCK_NAME);
-    errno = 0;
-    const struct passwd *user = getpwuid(geteuid());
-    if (!user && errno != 0)
-        return oneib_fail_errno(err, errno, "looking for the home of uid %u", (unsigned)geteuid());
-    if (!user || snprintf(path, PATH_SIZE, "%s/" LOCK_NAME, user->pw_dir) >= PATH_SIZE)
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "uid %u has no home for " LOCK_NAME,
-                          (unsigned)geteuid());
-    return 0;
-}
-
-static int take_lock(int *lock, struct oneib_error *err)
-{
-    char path[PATH_SIZE];
-    if (find_lock(path, err) < 0)
-        return -1;
-    return oneib_file_lock(path, LOCK_WAIT_MS, lock, err);
-}
 
 void oneib_vmm_tune_unlock(int lock)
 {
@@ -174,7 +143,7 @@ static int choose(const struct vm *vm, const struct oneib_host_cpus *host,
         return -1;
     tuning->host_cpu = demand->has_kvm && !demand->has_cpu_model;
     tuning->lock = !demand->locked;
-    tuning->mark = tuning->pin || tuning->bind_memory;
+    tuning->mark = true;
     return 0;
 }
 
@@ -188,18 +157,11 @@ static int choose_here(const struct vm *vm, struct oneib_tuning *tuning, struct 
     return outcome;
 }
 
-static bool changes_anything(const struct oneib_tuning *tuning)
-{
-    return tuning->pin || tuning->bind_memory || tuning->host_cpu || tuning->lock;
-}
-
 static int tune(const struct vm *vm, struct oneib_text *tuned, struct oneib_error *err)
 {
     struct oneib_tuning tuning = {0};
     if (choose_here(vm, &tuning, err) < 0)
         return oneib_wrap(err, "IB_HPC");
-    if (!changes_anything(&tuning))
-        return 0;
     return oneib_domain_tune(vm->xml, vm->length, &tuning, tuned, err);
 }
 
@@ -210,7 +172,7 @@ static int tune_for_hpc(const struct vm *vm, struct oneib_text *tuned, int *lock
     if (vm->demand.pinned)
         return tune(vm, tuned, err);
     oneib_autoclose int taken = -1;
-    if (take_lock(&taken, err) < 0)
+    if (oneib_cores_lock(&taken, err) < 0)
         return oneib_wrap(err, "waiting for other VMs that are given cores");
     if (tune(vm, tuned, err) < 0)
         return -1;

@@ -4,6 +4,7 @@
  * which leaves to this one what needs libvirt.
  */
 #include "deployment.h"
+#include "hpc_cores.h"
 #include "vmm_action.h"
 #include <stdlib.h>
 #include <string.h>
@@ -125,5 +126,7 @@ int main(int argc, char **argv)
         {"snapshot_revert", "DEPLOY_ID SNAPSHOT VMID HOST", snapshot, false},
         {"reattach", "VMID", reattach, true},
     };
+    if (argc > 1 && strcmp(argv[1], HPC_CORES) == 0)
+        return hpc_cores_main(argc - 1, argv + 1);
     return action_main(argc, argv, forms, sizeof forms / sizeof *forms);
 }

@@ -29,3 +29,25 @@ int oneib_live_each(struct oneib_live *live,
     (void)context;
     return refuse(err);
 }
+
+int oneib_live_set_metadata(struct oneib_live *live, const char *domain, const char *element,
+                            const char *prefix, const char *namespace, struct oneib_error *err)
+{
+    (void)live;
+    (void)domain;
+    (void)element;
+    (void)prefix;
+    (void)namespace;
+    return refuse(err);
+}
+
+int oneib_live_pin(struct oneib_live *live, const char *domain, enum oneib_live_thread kind,
+                   uint32_t id, const struct oneib_cpu_set *cpus, struct oneib_error *err)
+{
+    (void)live;
+    (void)domain;
+    (void)kind;
+    (void)id;
+    (void)cpus;
+    return refuse(err);
+}

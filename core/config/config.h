@@ -40,6 +40,13 @@ enum oneib_config_virtual_ports {
     ONEIB_VIRTUAL_PORTS_KEY_FIRST,  /* its key: the SM gives keys to GUIDs, up or not */
 };
 
+/* Domains that nobody has pinned, and cores of VMs with IB_HPC: docs/design/vmm.md. */
+enum oneib_config_hpc_cores {
+    ONEIB_HPC_CORES_SHARED,   /* they may run there */
+    ONEIB_HPC_CORES_REFUSE,   /* who comes second to a host is not started there */
+    ONEIB_HPC_CORES_KEEP_OFF, /* they are pinned to all other cores meanwhile */
+};
+
 /* Whether ports are asked about their virtual ports: fabric/virtual_ports_read.h. */
 enum oneib_config_vports {
     ONEIB_VPORTS_OFF,
@@ -262,6 +269,8 @@ struct oneib_config {
         /* node.unplug_wait, milliseconds for a guest to let go of a virtual function that is
          * unplugged, 1000-600000; default 30000 */
         uint32_t unplug_wait_ms;
+        /* node.hpc_cores = "shared" | "refuse" | "keep_off"; default "shared" */
+        enum oneib_config_hpc_cores hpc_cores;
         /* node.watch, milliseconds between two looks of oneib-node when the adapter reports
          * nothing, 100-600000; default 10000 */
         uint32_t watch_ms;

@@ -195,6 +195,13 @@ static const struct oneib_config_key_choice virtual_ports_orders[] = {
     {NULL, 0},
 };
 
+static const struct oneib_config_key_choice hpc_cores_choices[] = {
+    {"shared", ONEIB_HPC_CORES_SHARED},
+    {"refuse", ONEIB_HPC_CORES_REFUSE},
+    {"keep_off", ONEIB_HPC_CORES_KEEP_OFF},
+    {NULL, 0},
+};
+
 static const struct oneib_config_key_choice vports_choices[] = {
     {"off", ONEIB_VPORTS_OFF},
     {"try", ONEIB_VPORTS_TRY},
@@ -354,6 +361,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .choices = virtual_ports_orders, .default_number = ONEIB_VIRTUAL_PORTS_LINK_FIRST},
     {"node", "unplug_wait", ONEIB_CONFIG_NUMBER, FIELD(node.unplug_wait_ms), .minimum = 1000,
      .maximum = 600000, .default_number = 30000},
+    {"node", "hpc_cores", ONEIB_CONFIG_CHOICE, FIELD(node.hpc_cores), .choices = hpc_cores_choices,
+     .default_number = ONEIB_HPC_CORES_SHARED},
     {"node", "watch", ONEIB_CONFIG_NUMBER, FIELD(node.watch_ms), .minimum = 100, .maximum = 600000,
      .default_number = 10000},
 

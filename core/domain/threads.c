@@ -245,14 +245,6 @@ void oneib_domain_threads_clear(struct oneib_domain_threads *threads)
 
 /* ---- where they run -------------------------------------------------------------------------- */
 
-bool oneib_domain_floats(const struct oneib_domain_threads *threads)
-{
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->items[i].kind == ONEIB_THREAD_VCPU)
-            return true;
-    return false;
-}
-
 static struct oneib_cpu_set reach_of(const struct oneib_loose_thread *thread,
                                      const struct oneib_cpu_set *floating)
 {

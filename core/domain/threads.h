@@ -48,9 +48,8 @@ int oneib_domain_threads_read(const char *xml, size_t length, struct oneib_domai
                               struct oneib_error *err);
 void oneib_domain_threads_clear(struct oneib_domain_threads *threads);
 
-/* A virtual core of it runs wherever the host lets it: nobody has pinned that. */
-bool oneib_domain_floats(const struct oneib_domain_threads *threads);
-/* Where its virtual cores may run that nobody has pinned; floating: where any may. */
+/* Where its virtual cores may run that nobody has pinned, if there are some; floating: where any
+ * may. */
 struct oneib_cpu_set oneib_domain_reach(const struct oneib_domain_threads *threads,
                                         const struct oneib_cpu_set *floating);
 /* The thread is to run there, and does not by its pin; floating as above. */

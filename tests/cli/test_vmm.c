@@ -252,6 +252,34 @@ static void a_vm_that_wants_cores_is_left_to_the_program_that_does(void **state)
     free(vm);
 }
 
+/* It says what this host does not show, so libvirt was asked. */
+static void a_vm_without_infiniband_is_left_to_it_where_others_cores_are_kept(void **state)
+{
+    (void)state;
+    struct call call = {0};
+    char *upstream = upstream_path("deploy");
+    char *vm = replaced(document_to_deploy(MIGRATE_2, UUID_2), "ibrec", "bridge");
+    char *domain = replaced(message_of(DEPLOY_2), "ibrec", "bridge");
+    char settings[1024];
+    snprintf(settings, sizeof settings,
+             "one: { vn_mad = \"ibrec\"; }; node: { libvirt = "
+             "\"test://%s/var/lib/live-standin/node.xml\"; hpc_cores = \"refuse\"; };",
+             tree_root());
+    tree_write(settings, "/etc/oneib/oneib.conf");
+    write_vm_xml(2, vm);
+    add_argument(&call, VMM_DEPLOY);
+    add_argument(&call, "deploy");
+    add_argument(&call, "--upstream");
+    add_argument(&call, upstream);
+    add_recorded(&call, DEPLOY_2);
+    assert_told(run_on(call.argv, domain, strlen(domain)), "reading the host's cores and memory");
+    assert_false(runs_here(2));
+    free(call.text);
+    free(upstream);
+    free(domain);
+    free(vm);
+}
+
 static void a_vm_without_infiniband_is_deployed_without_the_service(void **state)
 {
     (void)state;
@@ -313,6 +341,7 @@ int main(void)
         LIFE(migration_within_the_host_is_opennebulas),
         LIFE(a_deployment_loads_no_libvirt),
         LIFE(a_vm_that_wants_cores_is_left_to_the_program_that_does),
+        LIFE(a_vm_without_infiniband_is_left_to_it_where_others_cores_are_kept),
         LIFE(a_vm_without_infiniband_is_deployed_without_the_service),
         LIFE(names_with_quotes_and_markup_are_but_names),
     };

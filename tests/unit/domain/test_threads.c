@@ -67,7 +67,6 @@ static void without_pins_all_threads_are_loose(void **state)
     (void)state;
     must_be_loose("", "v0 e");
     must_be_loose("<vcpu>2</vcpu><iothreads>2</iothreads>", "v0 v1 e i1 i2");
-    assert_true(oneib_domain_floats(&threads));
     assert_string_equal(threads.name, "one-1");
     assert_string_equal(threads.uuid, "u");
 }
@@ -80,7 +79,6 @@ static void what_others_have_pinned_is_not(void **state)
                                 "</cputune>",
                   "");
     must_have_pins("4-5");
-    assert_false(oneib_domain_floats(&threads));
     must_be_loose("<vcpu>2</vcpu><cputune>" PINNED("1", "5") "</cputune>", "v0 e");
     must_have_pins("5");
 }
@@ -101,6 +99,30 @@ static void what_is_not_plugged_in_has_no_thread(void **state)
                   "v0 v2 e");
     must_be_loose("<iothreads>1</iothreads><iothreadids><iothread id='7'/></iothreadids>",
                   "v0 e i7");
+}
+
+static void must_reach(const char *expected)
+{
+    struct oneib_cpu_set floating;
+    oneib_autotext struct oneib_text text = {0};
+    assert_true(oneib_cpu_set_parse("0-7", &floating));
+    const struct oneib_cpu_set reach = oneib_domain_reach(&threads, &floating);
+    oneib_text_append(&text, "");
+    oneib_cpu_set_render(&reach, &text);
+    assert_string_equal(text.data, expected);
+}
+
+static void its_virtual_cores_alone_reach_somewhere(void **state)
+{
+    (void)state;
+    must_be_loose("<vcpu>2</vcpu><cputune>" PINNED("0", "4") "</cputune>", "v1 e");
+    must_reach("0-7");
+    must_be_loose("<vcpu>1</vcpu><cputune>" PINNED("0", "4") "</cputune>", "e");
+    must_reach("");
+    must_be_loose("<vcpu>2</vcpu>" KEPT("vcpus='0-1'") "<cputune>" PINNED("0", "2")
+                      PINNED("1", "3") "</cputune>",
+                  "v0! v1! e");
+    must_reach("2-3");
 }
 
 static void a_pin_of_the_mark_is_none(void **state)
@@ -212,6 +234,7 @@ int main(void)
         CASE(what_others_have_pinned_is_not),
         CASE(a_set_for_all_is_a_pin_for_all),
         CASE(what_is_not_plugged_in_has_no_thread),
+        CASE(its_virtual_cores_alone_reach_somewhere),
         CASE(a_pin_of_the_mark_is_none),
         CASE(a_kept_domain_takes_no_cores),
         CASE(marks_of_others_are_none_of_ours),

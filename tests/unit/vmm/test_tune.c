@@ -397,7 +397,7 @@ static void pins_of_topology_near_the_vf_are_kept(void **state)
     assert_pins("4,12");
     assert_has("<locked/>");
     assert_has("<cpu mode='host-passthrough'/>");
-    assert_lacks("urn:oneib:domain:1");
+    assert_has("<oneib:tuning xmlns:oneib='urn:oneib:domain:1' hpc='yes' locked='yes'/>");
     assert_int_equal(lock, -1);
 }
 
@@ -431,13 +431,18 @@ static void huge_pages_of_topology_are_kept_and_bound_to_the_node(void **state)
     assert_lacks("pages='yes'");
 }
 
-static void with_all_of_it_there_is_nothing_to_change(void **state)
+static void with_all_of_it_the_mark_alone_is_added(void **state)
 {
     (void)state;
     tune(document("one-1", 1, GIB,
                   PINS("4") BOUND
                   "<memoryBacking><locked/></memoryBacking><cpu mode='host-model'/>"));
-    assert_int_equal(tuned.length, 0);
+    assert_has("<metadata><oneib:tuning xmlns:oneib='urn:oneib:domain:1' hpc='yes'/></metadata>");
+    assert_pins("4");
+    /* Nothing is oneib's to be given anew, and it may be migrated live. */
+    struct oneib_domain_demand demand;
+    assert_int_equal(oneib_domain_demand_read(tuned.data, tuned.length, &demand, &err), 0);
+    assert_false(demand.tuned);
 }
 
 static void without_hpc_a_vm_that_is_pinned_gets_its_memory_locked(void **state)
@@ -535,7 +540,7 @@ int main(void)
         TEST(pins_of_topology_get_the_memory_of_their_node),
         TEST(pins_of_topology_on_another_node_are_refused_for_hpc),
         TEST(huge_pages_of_topology_are_kept_and_bound_to_the_node),
-        TEST(with_all_of_it_there_is_nothing_to_change),
+        TEST(with_all_of_it_the_mark_alone_is_added),
         TEST(without_hpc_a_vm_that_is_pinned_gets_its_memory_locked),
         TEST(without_hpc_nothing_is_refused),
         TEST(a_vm_that_oneib_tuned_is_given_anew_what_this_host_has),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vmm/settle.h"
+#include "base/cleanup.h"
+#include "node/host_cpus.h"
+#include "vmm/cores_lock.h"
+#include "vmm/keep_off.h"
+#include "vmm/plug.h"
+#include <inttypes.h>
+
+static int admit(const struct oneib_vmm *vmm, struct oneib_live *live, const char *xml,
+                 size_t length, struct oneib_error *err)
+{
+    struct oneib_host_cpus host;
+    if (oneib_host_cpus_read(&host, err) < 0)
+        return -1;
+    const int outcome = oneib_cores_admit(live, &host, vmm->config->node.hpc_cores, xml, length,
+                                          vmm->warnings, err);
+    oneib_host_cpus_clear(&host);
+    return outcome;
+}
+
+/* Nobody else starts between the look and the start. */
+static int lock_and_admit(const struct oneib_vmm *vmm, const char *xml, size_t length, int *lock,
+                          struct oneib_error *err)
+{
+    struct oneib_live *live = NULL;
+    if (*lock < 0 && oneib_cores_lock(lock, err) < 0)
+        return oneib_wrap(err, "waiting for other VMs that are started");
+    if (oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
+        return oneib_wrap(err, "nobody knows who has which cores");
+    const int outcome = admit(vmm, live, xml, length, err);
+    oneib_live_close(live);
+    return outcome;
+}
+
+int oneib_vmm_admit(const struct oneib_vmm *vmm, const char *xml, size_t length, int *lock,
+                    struct oneib_error *err)
+{
+    if (vmm->config->node.hpc_cores == ONEIB_HPC_CORES_SHARED ||
+        lock_and_admit(vmm, xml, length, lock, err) == 0)
+        return 0;
+    return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
+}
+
+static int settle(const struct oneib_vmm *vmm, struct oneib_live *live, struct oneib_error *err)
+{
+    struct oneib_host_cpus host;
+    if (oneib_host_cpus_read(&host, err) < 0)
+        return -1;
+    const int outcome = oneib_keep_off(live, &host, vmm->warnings, err);
+    oneib_host_cpus_clear(&host);
+    return outcome;
+}
+
+static int lock_and_settle(const struct oneib_vmm *vmm, struct oneib_error *err)
+{
+    struct oneib_live *live = NULL;
+    oneib_autoclose int lock = -1;
+    int outcome = oneib_cores_lock(&lock, err);
+    if (outcome == 0)
+        outcome = oneib_live_open(vmm->config->node.libvirt, &live, err);
+    if (outcome == 0)
+        outcome = settle(vmm, live, err);
+    oneib_live_close(live);
+    return outcome;
+}
+
+void oneib_vmm_settle(const struct oneib_vmm *vmm)
+{
+    struct oneib_error failure = {0};
+    if (vmm->config->node.hpc_cores != ONEIB_HPC_CORES_KEEP_OFF ||
+        lock_and_settle(vmm, &failure) == 0)
+        return;
+    oneib_wrap(&failure, "keeping VMs that nobody has pinned off cores of VMs with IB_HPC");
+    oneib_plug_warn(vmm->warnings, &failure);
+}
