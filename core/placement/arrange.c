@@ -11,6 +11,7 @@ struct arranging {
     const struct oneib_sched_message *message;
     const struct oneib_cloud *running;
     int64_t *newest; /* owned: of each network in running, when a member of it has started last */
+    int64_t newest_of_any;
     int64_t now;
 };
 
@@ -137,6 +138,8 @@ static int find_newest(struct arranging *arranging, struct oneib_error *err)
         int64_t *newest = &arranging->newest[network - running->networks];
         if (nic->since > *newest && nic->since <= arranging->now) /* else it is forged */
             *newest = nic->since;
+        if (*newest > arranging->newest_of_any)
+            arranging->newest_of_any = *newest;
     }
     return 0;
 }
@@ -151,6 +154,17 @@ static int64_t waits_since(const struct arranging *arranging, const struct oneib
     const struct oneib_network *network = oneib_cloud_network(running, network_id);
     const int64_t newest = network ? arranging->newest[network - running->networks] : 0;
     return newest > vm->since ? newest : vm->since;
+}
+
+/* For the same reason a small cluster that comes after a large one to its leaf has none of its VMs
+ * started for long: while others are given hosts it is not its turn yet. */
+static bool has_waited(const struct arranging *arranging, const struct oneib_asking_vm *vm,
+                       uint32_t network_id)
+{
+    const int64_t for_own = arranging->now - waits_since(arranging, vm, network_id);
+    const int64_t for_any = arranging->now - arranging->newest_of_any;
+    return for_own >= ONEIB_PLACEMENT_PATIENCE_S &&
+           (for_any >= ONEIB_PLACEMENT_PATIENCE_S || for_own >= ONEIB_PLACEMENT_TURN_S);
 }
 
 /* ---- who waits ------------------------------------------------------------------------------- */
@@ -176,9 +190,8 @@ static int take_hosts(const struct oneib_requirement *requirement,
 static bool is_free(const struct arranging *arranging, const struct oneib_attachment *nic)
 {
     const struct oneib_asking_vm *vm = oneib_sched_vm(arranging->message, nic->vm_id);
-    const bool has_waited = vm && arranging->now - waits_since(arranging, vm, nic->network_id) >=
-                                      ONEIB_PLACEMENT_PATIENCE_S;
-    return !vm || has_waited || vm->is_grouped || nic->state == STATE_ACTIVE;
+    return !vm || has_waited(arranging, vm, nic->network_id) || vm->is_grouped ||
+           nic->state == STATE_ACTIVE;
 }
 
 static int add_vm(const struct arranging *arranging, const struct oneib_requirement *requirement,

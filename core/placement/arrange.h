@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A VM is offered every host with room when neither it nor another VM of its cluster has been given
- * a host for as long: what is not looked at here, as affinity, datastores and SCHED_RANK, must keep
- * nobody waiting for ever. Some six windows of SCHED_MAX_WND_TIME (oned.conf). */
+/* A VM is offered every host with room when neither it nor another VM of a cluster that somebody
+ * waits for has been given a host for as long: what is not looked at here, as affinity, datastores
+ * and SCHED_RANK, must keep nobody waiting for ever. Some six windows of SCHED_MAX_WND_TIME
+ * (oned.conf). */
 #define ONEIB_PLACEMENT_PATIENCE_S 60
+/* Likewise when its own cluster has been given none for as long, whatever others were. */
+#define ONEIB_PLACEMENT_TURN_S 600
 
 /* Adds the networks of those that wait and have InfiniBand, and sorts the set. */
 int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,

@@ -170,6 +170,30 @@ static void nobody_has_waited_while_others_of_the_cluster_were_given_hosts(void 
     oneib_cloud_clear(&running);
 }
 
+/* A small cluster that has its turn after a large one on the same leaf. */
+static void nobody_has_waited_while_others_who_wait_were_given_hosts_but_not_for_long(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    struct oneib_network *other = oneib_cloud_add_network(&running, &err);
+    other->id = 4;
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&running, &err);
+    *nic = (struct oneib_attachment){
+        .vm_id = 90, .network_id = 4, .host_id = 0, .phase = ONEIB_SETTLED, .since = 1440};
+    oneib_cloud_sort(&running);
+    const char *xml = MESSAGE(VM("7", "900", NIC("0", "3")), HOSTS, MAY("7", ALL));
+    must_become(xml, &running, 1499, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    must_become(xml, &running, 1500, MESSAGE("", "", MAY("7", ALL))); /* a minute, and ten */
+    running.attachments[3].since = 1490;
+    must_become(xml, &running, 1499, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    must_become(xml, &running, 1500, MESSAGE("", "", MAY("7", ALL))); /* ten */
+    running.attachments[3].since = 950;
+    must_become(xml, &running, 1009, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    must_become(xml, &running, 1010, MESSAGE("", "", MAY("7", ALL))); /* a minute */
+    oneib_cloud_clear(&running);
+}
+
 /* It was made long ago, and has left its last host just now. */
 static void a_vm_waits_since_it_left_its_last_host(void **state)
 {
@@ -398,6 +422,7 @@ int main(void)
         cmocka_unit_test(members_on_hosts_that_the_message_lacks_count),
         cmocka_unit_test(who_has_waited_for_a_minute_may_go_anywhere),
         cmocka_unit_test(nobody_has_waited_while_others_of_the_cluster_were_given_hosts),
+        cmocka_unit_test(nobody_has_waited_while_others_who_wait_were_given_hosts_but_not_for_long),
         cmocka_unit_test(a_vm_waits_since_it_left_its_last_host),
         cmocka_unit_test(a_vm_of_a_group_is_left_all_hosts_with_room),
         cmocka_unit_test(a_vm_for_which_there_is_no_function_waits),
