@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "ib/guid.h"
-#include "topology/routes.h"
+#include "topology/routes_meet.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

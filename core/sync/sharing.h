@@ -8,7 +8,7 @@
 #include "cluster/member_ports.h"
 #include "partitions/partition.h"
 #include "sync/sync.h"
-#include "topology/routes.h"
+#include "topology/routes_meet.h"
 
 /* The clusters with an SL other than 0, in the order of the table. */
 struct oneib_sharing {

@@ -3,7 +3,7 @@
 #ifndef ONEIB_TOPOLOGY_TOPOLOGY_LEVELS_H
 #define ONEIB_TOPOLOGY_TOPOLOGY_LEVELS_H
 
-#include "topology/routes.h"
+#include "topology/routes_meet.h"
 #include "topology/topology.h"
 
 /* Each link carries from now on the SLs of those clusters that use it, in either direction. */

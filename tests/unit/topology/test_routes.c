@@ -3,7 +3,7 @@
  * Two leaves (0xa, 0xb) with two hosts each, and two spines (0xc, 0xd). Host n has port GUID and
  * LID n; 1 and 2 are on leaf a, 3 and 4 on leaf b. Odd LIDs go by spine c, even ones by d.
  */
-#include "topology/routes.h"
+#include "topology/routes_meet.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
