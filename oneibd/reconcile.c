@@ -562,8 +562,6 @@ static int read_news(struct oneib_daemon *daemon, struct oneib_error *err)
         return -1;
     if (proves)
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
-    else if (oneib_vports_have_news(&snapshot->vports))
-        daemon->vports_at = oneib_now_ms() + VPORTS_MS;
     return 0;
 }
 
@@ -573,6 +571,13 @@ static void look_at_new_virtual_ports(struct oneib_daemon *daemon)
     struct oneib_error failure;
     if (daemon->fabric && read_news(daemon, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
+}
+
+/* Of what this turn's readings have not shown. */
+static void plan_virtual_ports(struct oneib_daemon *daemon)
+{
+    daemon->vports_at =
+        oneib_vports_have_news(&daemon->snapshot.vports) ? oneib_now_ms() + VPORTS_MS : -1;
 }
 
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
@@ -611,7 +616,9 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */
     ask_silent_ports_again(daemon);
-    return force(daemon, read, event_ms, err);
+    const int status = force(daemon, read, event_ms, err);
+    plan_virtual_ports(daemon);
+    return status;
 }
 
 /* That opensm hears of a VM comes before what is known of its host already. */
@@ -632,7 +639,8 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
 {
     const double event_ms = daemon->schedule.event_ms;
     int lock;
-    daemon->vports_at = -1;
+    if (due->nodes)
+        daemon->vports_at = -1;
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
             oneib_poll_schedule_events_taken(&daemon->schedule);

@@ -214,9 +214,9 @@ static int add_believed(const struct oneib_vport_reading *reading, const struct 
     return status;
 }
 
-int oneib_vport_report_compare(const void *a, const void *b)
+int oneib_vport_report_compare(const void *left_item, const void *right_item)
 {
-    const struct oneib_vport_report *left = a, *right = b;
+    const struct oneib_vport_report *left = left_item, *right = right_item;
     return ONEIB_BY(port, guid, pkey);
 }
 

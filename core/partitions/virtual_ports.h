@@ -92,8 +92,8 @@ int oneib_vports_renew(const struct oneib_vport_reading *reading,
 /* Whether the subnet has the virtual port of a report at the report's place, with the report's key.
  */
 bool oneib_vports_show(const struct oneib_subnet *subnet, const struct oneib_vport_report *report);
-/* By port, GUID and key: for qsort(). */
-int oneib_vport_report_compare(const void *a, const void *b);
+/* By port, GUID and key: of two reports, for base/order.h. */
+int oneib_vport_report_compare(const void *left_item, const void *right_item);
 
 /* What of a proof is missing, as words. */
 const char *oneib_vport_proof_words(enum oneib_vport_proof proof);

@@ -63,47 +63,36 @@ static void sort_reports(struct oneib_vports *vports)
     ONEIB_SORT(vports->reports, vports->report_count, oneib_vport_report_compare);
 }
 
-static int compare_asked(const void *a, const void *b)
-{
-    const struct oneib_vport_asked *left = a, *right = b;
-    return oneib_vport_report_compare(&left->report, &right->report);
-}
-
-/* NULL: no reading was compared with it. */
-static const struct oneib_vport_asked *find_asked(const struct oneib_vports *vports,
-                                                  const struct oneib_vport_report *report)
-{
-    const struct oneib_vport_asked wanted = {.report = *report};
-    return ONEIB_FIND(&wanted, vports->asked, vports->asked_count, compare_asked);
-}
+ONEIB_ORDER(compare_asked, struct oneib_vport_asked,
+            oneib_vport_report_compare(&left->report, &right->report));
 
 static unsigned tries_left(const struct oneib_vports *vports,
                            const struct oneib_vport_report *report)
 {
-    const struct oneib_vport_asked *found = find_asked(vports, report);
+    const struct oneib_vport_asked wanted = {.report = *report};
+    const struct oneib_vport_asked *found =
+        ONEIB_FIND(&wanted, vports->asked, vports->asked_count, compare_asked);
     return found ? found->left : ONEIB_VPORT_TRIES;
 }
 
-/* What is not new, and was not seen with all, is left to the next reading of all. */
+/* One reading more. */
 static unsigned left_after(const struct oneib_vports *vports, const struct oneib_subnet *subnet,
-                           const struct oneib_vport_report *report, bool of_all)
+                           const struct oneib_vport_report *report)
 {
     const unsigned left = tries_left(vports, report);
-    if (left == 0 || oneib_vports_show(subnet, report) || (of_all && find_asked(vports, report)))
-        return 0;
-    return left - 1;
+    return left == 0 || oneib_vports_show(subnet, report) ? 0 : left - 1;
 }
 
 /* The reports are sorted. */
-static int note_asked(struct oneib_vports *vports, const struct oneib_subnet *subnet, bool of_all,
+static int note_asked(struct oneib_vports *vports, const struct oneib_subnet *subnet,
                       struct oneib_error *err)
 {
     struct oneib_vport_asked *asked = calloc(vports->report_count + 1, sizeof *asked);
     if (!asked)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < vports->report_count; i++)
-        asked[i] = (struct oneib_vport_asked){
-            vports->reports[i], left_after(vports, subnet, &vports->reports[i], of_all)};
+        asked[i] = (struct oneib_vport_asked){vports->reports[i],
+                                              left_after(vports, subnet, &vports->reports[i])};
     free(vports->asked);
     vports->asked = asked;
     vports->asked_count = vports->report_count;
@@ -126,7 +115,7 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
                                   &vports->result, err);
     sort_reports(vports);
     if (status == 0)
-        status = note_asked(vports, subnet, true, err);
+        status = note_asked(vports, subnet, err);
     oneib_vport_reading_clear(&reading);
     return status;
 }
@@ -147,10 +136,8 @@ int oneib_vports_read_subnet(const struct oneib_config *config, struct oneib_fab
 
 static size_t end_of_port(const struct oneib_vports *vports, size_t begin)
 {
-    size_t end = begin;
-    while (end < vports->report_count && vports->reports[end].port == vports->reports[begin].port)
-        end++;
-    return end;
+    return begin + ONEIB_RUN(at, begin, vports->report_count,
+                             vports->reports[at].port == vports->reports[begin].port);
 }
 
 static bool is_news(const struct oneib_vports *vports, size_t begin, size_t end)
@@ -196,7 +183,7 @@ int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vpo
     if (status == 0)
         status = oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves, err);
     if (status == 0)
-        status = note_asked(vports, subnet, false, err);
+        status = note_asked(vports, subnet, err);
     oneib_vport_reading_clear(&reading);
     return status;
 }

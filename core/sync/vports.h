@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How often a port is read for what its host has reported, before the next reading of all. */
-#define ONEIB_VPORT_TRIES 5
+/* How many readings may lack what a host has reported, before it is news no more. */
+#define ONEIB_VPORT_TRIES 8
 
 /* Zeroed: nothing is reported, nothing was tried. */
 struct oneib_vports {
@@ -26,7 +26,7 @@ struct oneib_vports {
     /* Owned; what the last reading was compared with, sorted. */
     struct oneib_vport_asked {
         struct oneib_vport_report report;
-        unsigned left; /* tries; 0: it was seen, or is left to the next reading of all */
+        unsigned left; /* tries; 0: it was seen, or is waited for no more */
     } * asked;
     size_t asked_count;
 };
@@ -60,7 +60,7 @@ bool oneib_vports_have_news(struct oneib_vports *vports);
  * Reads the virtual ports again, but of the physical ports that these reports are about alone, into
  * a subnet that has been read with them (oneib_vports_renew()): so that a VM that starts need not
  * wait for the next reading of all. A port that does not show all yet is left as it was, and is
- * news ONEIB_VPORT_TRIES times at most. *proves: a reading of all would now be believed.
+ * news ONEIB_VPORT_TRIES readings long, of whatever kind. *proves: a reading of all would now be believed.
  */
 int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vports,
                            struct oneib_subnet *subnet, bool *proves, struct oneib_error *err);

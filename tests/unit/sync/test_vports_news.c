@@ -221,14 +221,15 @@ static void a_port_that_does_not_show_it_is_left_alone_after_some_tries(void **s
     assert_true(oneib_vports_have_news(&vports));
 }
 
-/* A reading of all that came too early is no reason to wait for the next one. */
-static void what_a_reading_of_all_did_not_show_is_tried_again_once(void **state)
+/* One that came too early is no reason to wait for the next one. */
+static void readings_of_all_count_like_others(void **state)
 {
     (void)state;
     report(HOST_1, VM(3), RED);
-    read_all();
-    assert_true(oneib_vports_have_news(&vports));
-    read_all();
+    for (int i = 0; i < ONEIB_VPORT_TRIES; i++) {
+        assert_true(oneib_vports_have_news(&vports));
+        read_all();
+    }
     assert_false(oneib_vports_have_news(&vports));
 }
 
@@ -293,7 +294,7 @@ int main(void)
         SCENE(a_port_that_is_read_again_is_read_whole),
         SCENE(a_key_that_is_not_there_yet_changes_nothing_and_is_asked_for_again),
         SCENE(a_port_that_does_not_show_it_is_left_alone_after_some_tries),
-        SCENE(what_a_reading_of_all_did_not_show_is_tried_again_once),
+        SCENE(readings_of_all_count_like_others),
         SCENE(a_key_that_a_reading_of_all_came_too_early_for_is_asked_for_again),
         SCENE(what_another_port_shows_is_not_this_ones),
         SCENE(before_anything_was_proved_a_port_that_proves_it_asks_for_all),
