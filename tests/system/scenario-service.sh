@@ -119,7 +119,57 @@ nothing_is_left_of_it_in_the_end() {
     on 1 "$inside/nothing-left"
 }
 
-begin_with 1 45
+# The SM: it gives the first VF's own port that entry.
+first_key_is() {
+    on 1 "echo '0 0 $1' >$pf/fake/vf_pkey && systemctl reload oneib-node.service"
+}
+
+# A link that is up while its key is waited for has a record that is not open.
+is_closed_by() {
+    on 1 "$inside/wait-for 10 sh -c 'grep -q \"^0 .* link Down\" $pf/fake/vfs && grep -q \" vm=46 .* stage=closed \" /run/oneib/vfs'" ||
+        fail "not closed by $*: $(on 1 cat "$pf/fake/vfs" /run/oneib/vfs)"
+}
+
+is_open_again() {
+    on 1 "$inside/wait-for 20 sh -c 'grep -q \"^0 .* link Follow\" $pf/fake/vfs && grep -q \" vm=46 .* stage=open \" /run/oneib/vfs'"
+}
+
+# The service has the device through its unit's DeviceAllow=, which looks the name up when it starts.
+what_a_vfs_own_port_holds_is_asked_of_firmware() {
+    on 1 "$inside/hca" mlx5 4 firmware=1
+    on 1 systemctl restart oneib-node.service
+    first_key_is 0x8101
+    one 46 new pc 1:257:10.1.0.7
+    one 46 "do" 1 vnm/infiniband/pre
+    is_open_again
+    has "$(on 1 oneib hca --json)" '"read_by": *"fwctl"'
+    if on 1 oneib check | grep virtual-ports-unread; then fail "the service has not read it"; fi
+}
+
+its_link_goes_down_with_its_key() {
+    first_key_is 0x7fff
+    is_closed_by 'the loss of its key'
+    first_key_is 0x8101
+    is_open_again
+}
+
+firmware_that_does_not_tell_any_more_closes_it() {
+    on 1 'echo 1 >/sys/module/oneib_hca/parameters/firmware_refuses && systemctl reload oneib-node.service'
+    is_closed_by firmware
+    on 1 'echo 0 >/sys/module/oneib_hca/parameters/firmware_refuses && systemctl reload oneib-node.service'
+    is_open_again
+}
+
+# Whoever has its device open keeps a module.
+the_adapter_is_as_it_was_in_the_end() {
+    one 46 "do" 1 vnm/infiniband/clean node1
+    on 1 'systemctl -q stop oneib-node.socket oneib-node-read.socket oneib-node.service'
+    on 1 "$inside/hca" mlx5 4
+    on 1 systemctl start oneib-node.service
+    on 1 "$inside/nothing-left"
+}
+
+begin_with 1 45 46
 cases \
     only_opennebulas_group_may_ask_for_what_changes_something \
     root_keeps_one_capability_and_the_child_none \
@@ -132,4 +182,8 @@ cases \
     what_is_granted_no_more_is_closed_at_once \
     it_is_open_again_once_it_is_granted_again \
     without_the_service_nothing_is_given_and_the_command_is_named \
-    nothing_is_left_of_it_in_the_end
+    nothing_is_left_of_it_in_the_end \
+    what_a_vfs_own_port_holds_is_asked_of_firmware \
+    its_link_goes_down_with_its_key \
+    firmware_that_does_not_tell_any_more_closes_it \
+    the_adapter_is_as_it_was_in_the_end

@@ -49,6 +49,14 @@ bool hca_guid_pending;
 module_param_named(guid_pending, hca_guid_pending, bool, 0644);
 MODULE_PARM_DESC(guid_pending, "mlx4: no subnet manager accepts GUIDs for now");
 
+bool hca_has_firmware;
+module_param_named(firmware, hca_has_firmware, bool, 0444);
+MODULE_PARM_DESC(firmware, "mlx5's firmware can be asked through fwctl");
+
+bool hca_firmware_refuses;
+module_param_named(firmware_refuses, hca_firmware_refuses, bool, 0644);
+MODULE_PARM_DESC(firmware_refuses, "and does not tell");
+
 /* The port's. It is there as long as the adapter: a reset of the VF does not clear it. */
 void hca_give_guid(struct hca *hca, int vf, u64 guid)
 {
@@ -109,6 +117,7 @@ static void remove_pf(struct pci_dev *pf)
 {
 	struct hca *hca = pci_get_drvdata(pf);
 
+	hca_drop_firmware(hca);
 	disable_vfs(hca);
 	hca_drop_interface(&hca->interface);
 	hca_drop_files(&hca->tree);
@@ -150,6 +159,8 @@ static int probe_pf(struct pci_dev *pf)
 		else
 			hca->interface = made;
 	}
+	if (!error && !hca->is_mlx4 && hca_has_firmware)
+		error = hca_add_firmware(hca);
 	if (error)
 		remove_pf(pf);
 	return error;

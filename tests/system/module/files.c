@@ -5,7 +5,7 @@
  *   mlx4, below the ib_device: iov/ports/1/{admin_guids,gids,pkeys}/N,
  * iov/VF/ports/1/{gid_idx,pkey_idx}/N for tests, below the PF:   fake/pkey takes "INDEX KEY" for
  * the port's table and raises the event, fake/event takes the number of an event, fake/vfs shows
- * what VFs were told
+ * what VFs were told, fake/vf_pkey takes "VF INDEX KEY" for the table of a VF's own port (mlx5)
  */
 #include "hca.h"
 #include <linux/if_link.h>
@@ -168,6 +168,17 @@ static int store_fake_pkey(struct hca *hca, const struct entry *file, const char
 	return 0;
 }
 
+static int store_fake_vf_pkey(struct hca *hca, const struct entry *file, const char *text)
+{
+	int vf, index, pkey;
+
+	if (sscanf(text, "%i %i %i", &vf, &index, &pkey) != 3 || vf < 0 || vf >= HCA_MAX_VFS ||
+	    index < 0 || index >= HCA_PKEYS)
+		return -EINVAL;
+	hca->vfs[vf].pkeys[index] = pkey;
+	return 0;
+}
+
 static int store_fake_event(struct hca *hca, const struct entry *file, const char *text)
 {
 	int event;
@@ -300,10 +311,12 @@ static void add_fake(struct hca *hca)
 	struct entry pkey = { .hca = hca, .store = store_fake_pkey };
 	struct entry event = { .hca = hca, .store = store_fake_event };
 	struct entry vfs = { .hca = hca, .show = show_fake_vfs };
+	struct entry vf_pkey = { .hca = hca, .store = store_fake_vf_pkey };
 
 	add_file(tree, directory, &pkey, "pkey");
 	add_file(tree, directory, &event, "event");
 	add_file(tree, directory, &vfs, "vfs");
+	add_file(tree, directory, &vf_pkey, "vf_pkey");
 }
 
 /* mlx5 has a directory for each VF that there could be. */

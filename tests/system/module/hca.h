@@ -18,6 +18,8 @@ struct hca_vf {
 	u64 node_guid;
 	u64 port_guid;
 	int link; /* IFLA_VF_LINK_STATE_... */
+	/* mlx5: the table of its own port. */
+	u16 pkeys[HCA_PKEYS];
 	/* mlx4: the alias GUID that was asked for, and the one that the subnet manager has
 	 * accepted. */
 	u64 asked;
@@ -52,6 +54,8 @@ extern int hca_port_state;
 extern int hca_guid_error;
 extern bool hca_has_sriov_files;
 extern bool hca_guid_pending;
+extern bool hca_has_firmware;
+extern bool hca_firmware_refuses;
 
 /* device.c */
 struct hca *hca_register(struct pci_dev *pf, const char *name);
@@ -65,6 +69,10 @@ void hca_give_guid(struct hca *hca, int vf, u64 guid);
 struct net_device *hca_make_interface(struct hca *hca, const char *name, struct pci_dev *owner,
 				      u64 guid);
 void hca_drop_interface(struct net_device **interface);
+
+/* firmware.c */
+int hca_add_firmware(struct hca *hca);
+void hca_drop_firmware(struct hca *hca);
 
 /* files.c */
 int hca_add_files(struct hca *hca);
