@@ -729,6 +729,80 @@ static void a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said(void
     close(listener);
 }
 
+/* A connection, and the service's end of it. */
+static int connect_both(int *service)
+{
+    int fd;
+    const int listener = listen_at("node.sock");
+    assert_int_equal(
+        oneib_connection_open(ONEIB_SERVICE_SOCKET, oneib_now_ms() + WAIT_MS, &fd, &err),
+        ONEIB_CONNECTION_FINE);
+    *service = accept(listener, NULL, NULL);
+    assert_true(*service >= 0);
+    close(listener);
+    return fd;
+}
+
+static enum oneib_connection_outcome receive_soon(int fd, struct oneib_answer *answer)
+{
+    return oneib_connection_receive(fd, answer, oneib_now_ms() + 100, &err);
+}
+
+static void a_service_that_reads_nothing_is_waited_for_as_long_as_is_said(void **state)
+{
+    (void)state;
+    int service;
+    const int fd = connect_both(&service);
+    const struct oneib_request request = have(1);
+    enum oneib_connection_outcome outcome = ONEIB_CONNECTION_FINE;
+    double began = 0;
+    for (int i = 0; outcome == ONEIB_CONNECTION_FINE && i < 100000; i++) {
+        began = oneib_now_ms();
+        outcome = oneib_connection_send(fd, &request, began + 100, &err);
+    }
+    assert_int_equal(outcome, ONEIB_CONNECTION_FAILED);
+    assert_told(ONEIB_ERROR_TIMEOUT, "oneib-node does not answer");
+    assert_true(oneib_now_ms() - began >= 100);
+    close(fd);
+    close(service);
+}
+
+static void an_answer_with_something_behind_it_is_none(void **state)
+{
+    (void)state;
+    int service;
+    const int fd = connect_both(&service);
+    const struct oneib_answer end = oneib_answer_new(ONEIB_ANSWER_END);
+    struct oneib_answer answer;
+    char bytes[sizeof answer + 1] = {0};
+    oneib_answer_pack(&end, &answer);
+    memcpy(bytes, &answer, sizeof answer);
+    assert_int_equal(send(service, bytes, sizeof bytes, 0), (int)sizeof bytes);
+    assert_int_equal(receive_soon(fd, &answer), ONEIB_CONNECTION_FAILED);
+    assert_told(ONEIB_ERROR_PROTOCOL, "cannot be understood");
+    close(fd);
+    close(service);
+}
+
+/* It was told to end, and has not read what it was asked. */
+static void the_last_words_of_a_service_that_has_gone_are_heard(void **state)
+{
+    (void)state;
+    int service;
+    const int fd = connect_both(&service);
+    const struct oneib_request request = have(1);
+    struct oneib_answer answer;
+    assert_int_equal(oneib_connection_send(fd, &request, oneib_now_ms() + WAIT_MS, &err),
+                     ONEIB_CONNECTION_FINE);
+    say_failed(service, "it is ending");
+    close(service);
+    assert_int_equal(receive_soon(fd, &answer), ONEIB_CONNECTION_FINE);
+    assert_int_equal(answer.kind, ONEIB_ANSWER_FAILED);
+    assert_int_equal(receive_soon(fd, &answer), ONEIB_CONNECTION_LOST);
+    assert_told(ONEIB_ERROR_UNREACHABLE, "closed the connection without an answer: its log");
+    close(fd);
+}
+
 static void an_answer_is_waited_for_as_long_as_is_said(void **state)
 {
     (void)state;
@@ -772,6 +846,9 @@ int main(void)
         CALL(who_may_not_even_look_is_told_so),
         CALL(a_service_that_takes_nobody_in_is_waited_for_as_long_as_is_said),
         CALL(an_answer_is_waited_for_as_long_as_is_said),
+        CALL(a_service_that_reads_nothing_is_waited_for_as_long_as_is_said),
+        CALL(an_answer_with_something_behind_it_is_none),
+        CALL(the_last_words_of_a_service_that_has_gone_are_heard),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
