@@ -154,6 +154,27 @@ static void a_deferred_guid_is_set_by_a_later_call(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+/* With the key that is another one now the VF is prepared anew, and its GUID is here. */
+static void of_a_vf_that_is_opened_anew_the_guid_is_deferred_only_when_it_is_another(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    wanted.grant.pkey = OTHER_KEY;
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
+    assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
+    assert_int_equal(record.guid, ONEIB_VF_GUID_SET);
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
+    wanted.grant.guid = oneib_guid_encode(8, 42, 1); /* of another site */
+    give(&wanted, &record);
+    assert_int_equal(record.site, 8);
+    assert_int_equal(record.guid, ONEIB_VF_GUID_DEFERRED);
+    assert_false(has_guid(0));
+}
+
 static void a_guid_that_is_set_already_is_not_deferred(void **state)
 {
     (void)state;
@@ -473,6 +494,7 @@ int main(void)
         IN_SCENE(the_same_nic_with_another_key_is_opened_for_that_one),
         IN_SCENE(a_nic_whose_new_key_does_not_come_stays_closed_with_that_key_noted),
         IN_SCENE(a_deferred_guid_is_set_by_a_later_call),
+        IN_SCENE(of_a_vf_that_is_opened_anew_the_guid_is_deferred_only_when_it_is_another),
         IN_SCENE(a_guid_that_is_set_already_is_not_deferred),
         IN_SCENE(a_guid_that_the_sm_does_not_accept_is_taken_back),
         IN_SCENE(a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf),
