@@ -110,6 +110,7 @@ remove_stale() { # ROLE
 # The list comes before the files, so that what is broken off can be uninstalled.
 install_role() {
     : >"$work/new"
+    known_directories=
     cat -- "$(list_of "$role")" >"$work/old" 2>/dev/null || true
     check_role
     make_directories

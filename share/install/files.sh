@@ -18,9 +18,15 @@ listed() { # LINE ROLE...: in the list of one of them
     grep -qsxF -e "$line" -- "$@"
 }
 
-# make_directory KIND OWNER BASE PATH: BASE/PATH and what is missing above it, each noted as new.
+# make_directory KIND OWNER BASE PATH: BASE/PATH and what is missing above it, each noted as new. Once for each: of most of them many
+# files ask.
 make_directory() {
-    if grep -qxF -e "$1 $4" -- "$work/new"; then return 0; fi
+    case $known_directories in *"
+$1 $3$4
+"*) return 0 ;; esac
+    known_directories="$known_directories
+$1 $3$4
+"
     case $4 in ?*/*) make_directory "$1" "$2" "$3" "${4%/*}" ;; esac
     if [ -d "$3$4" ]; then
         # Another role made it: whoever goes last takes it away.
