@@ -17,7 +17,6 @@
 
 struct oneib_asked_http {
     struct MHD_Daemon *server;
-    uint16_t port;
     size_t held; /* bytes of questions that are there or coming */
     oneib_asked asked;
     void *context;
@@ -159,7 +158,8 @@ struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked 
     }
     http->asked = asked;
     http->context = context;
-    const int fd = oneib_listen(address, "scheduler.listen", &http->port, err);
+    uint16_t port;
+    const int fd = oneib_listen(address, "scheduler.listen", &port, err);
     if (fd >= 0) {
         http->server = start(http, fd); /* has the socket now, also if it fails */
         if (http->server)
@@ -169,11 +169,6 @@ struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked 
     }
     free(http);
     return NULL;
-}
-
-uint16_t oneib_asked_http_port(const struct oneib_asked_http *http)
-{
-    return http->port;
 }
 
 void oneib_asked_http_serve(struct oneib_asked_http *http, const volatile sig_atomic_t *stop)

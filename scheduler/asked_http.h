@@ -22,7 +22,6 @@ struct oneib_asked_http;
 /* address: as base/listen.h has it, of the key scheduler.listen. */
 struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked asked,
                                                void *context, struct oneib_error *err);
-uint16_t oneib_asked_http_port(const struct oneib_asked_http *http);
 /* Until *stop is set, by a signal's handler. */
 void oneib_asked_http_serve(struct oneib_asked_http *http, const volatile sig_atomic_t *stop);
 void oneib_asked_http_close(struct oneib_asked_http *http); /* NULL: nothing */

@@ -91,8 +91,7 @@ static int serve(char *path, const char *address, struct oneib_error *err)
     struct oneib_asked_http *http = oneib_asked_http_open(address, answer, path, err);
     if (!http)
         return -1;
-    fprintf(stderr, "oneib: waiting for OpenNebula's scheduler at port %u of %s\n",
-            oneib_asked_http_port(http), address);
+    fprintf(stderr, "oneib: waiting for OpenNebula's scheduler at %s\n", address);
     oneib_asked_http_serve(http, &stop);
     oneib_asked_http_close(http);
     return 0;
