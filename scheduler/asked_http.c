@@ -2,6 +2,7 @@
 #include "scheduler/asked_http.h"
 #include "base/clock.h"
 #include "base/listen.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -88,9 +89,7 @@ static enum MHD_Result begin(struct MHD_Connection *connection, const char *path
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only POST\n");
     if (is_too_large(connection))
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "64 MiB at most\n");
-    struct question *question = calloc(1, sizeof *question);
-    if (!question)
-        return MHD_NO;
+    struct question *question = oneib_alloc(1, sizeof *question);
     question->began_ms = oneib_now_ms();
     *request = question;
     return MHD_YES;
@@ -104,7 +103,7 @@ static enum MHD_Result take(struct oneib_asked_http *http, struct question *ques
         return MHD_NO;
     oneib_text_append_bytes(&question->text, bytes, length);
     http->held += length;
-    return oneib_text_failed(&question->text) ? MHD_NO : MHD_YES;
+    return MHD_YES;
 }
 
 /* Called when the head is there, with each piece of the body, and when that has ended. */
@@ -151,11 +150,7 @@ static struct MHD_Daemon *start(struct oneib_asked_http *http, int fd)
 struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked asked,
                                                void *context, struct oneib_error *err)
 {
-    struct oneib_asked_http *http = calloc(1, sizeof *http);
-    if (!http) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_asked_http *http = oneib_alloc(1, sizeof *http);
     http->asked = asked;
     http->context = context;
     uint16_t port;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/question.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "xml/values.h"
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One VM: as many ids as 100,000 hosts have. What jansson makes of it takes some twenty times as
@@ -56,12 +56,6 @@ static bool is_id(const json_t *value, uint32_t *id)
     return true;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* It lists them by its own rank. */
 static int take_hosts(struct reading *reading, const json_t *hosts, struct oneib_error *err)
 {
@@ -73,7 +67,7 @@ static int take_hosts(struct reading *reading, const json_t *hosts, struct oneib
     for (size_t i = 0; i < count; i++)
         if (!is_id(json_array_get(hosts, i), &message->host_ids[reading->id_count++]))
             return refuse(err, "has a host that is none");
-    qsort(message->host_ids + first, count, sizeof *message->host_ids, compare_ids);
+    ONEIB_SORT(message->host_ids + first, count, oneib_compare_u32);
     return 0;
 }
 

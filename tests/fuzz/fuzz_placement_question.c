@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What OpenNebula 6.10's scheduler asks: VMs are in order, each once, and their hosts in order; and an
  * answer is short enough for its client. */
+#include "base/memory.h"
 #include "placement/question.h"
 #include <stdlib.h>
 
@@ -25,8 +26,7 @@ static void check_answer(const struct oneib_sched_message *message)
     struct oneib_text text = {0};
     struct oneib_open_host host = {.id = INT32_MAX};
     struct oneib_window window = {.hosts = &host, .host_count = 1};
-    window.vms = calloc(message->requirement_count + 1, sizeof *window.vms);
-    require(window.vms != NULL);
+    window.vms = oneib_alloc(message->requirement_count + 1, sizeof *window.vms);
     for (size_t i = 0; i < message->requirement_count; i++)
         window.vms[window.vm_count++].id = message->requirements[i].vm_id;
     oneib_answer_write(&window, &text);
