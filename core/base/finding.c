@@ -58,8 +58,10 @@ static void take_pending(struct oneib_findings *findings, struct oneib_finding *
     findings->pending_count = 0;
 }
 
-static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *code,
-                const char *fix, const char *format, va_list arguments)
+__attribute__((format(printf, 5, 0))) static void add(struct oneib_findings *findings,
+                                                      enum oneib_severity severity,
+                                                      const char *code, const char *fix,
+                                                      const char *format, va_list arguments)
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_text_vprintf(&text, format, arguments);
