@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneib-node: the one program on a node that changes adapters, and the table of who has what. */
-#include "base/escape.h"
-#include "base/exit.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/program.h"
 #include "config/config.h"
 #include "hca/place.h"
 #include "oneib-node/privileges.h"
 #include "oneib-node/service_loop.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#define SHOWN_MAX 64 /* of a word that is not understood */
 
 static const char help[] =
     "usage: oneib-node\n"
@@ -34,25 +28,6 @@ static int complain(int status, const struct oneib_error *err)
 {
     fprintf(stderr, "oneib-node: %s\n", err->text);
     return status;
-}
-
-static int refuse(const char *word)
-{
-    oneib_autotext struct oneib_text shown = {0};
-    struct oneib_error err;
-    oneib_text_append_escaped(&shown, word, SHOWN_MAX);
-    oneib_fail(&err, ONEIB_ERROR_INPUT, "it takes no \"%s\"; see 'oneib-node --help'",
-               shown.data ? shown.data : "");
-    return complain(ONEIB_EXIT_USAGE, &err);
-}
-
-static int print(const char *text)
-{
-    struct oneib_error err;
-    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
-        return ONEIB_EXIT_DONE;
-    oneib_fail_errno(&err, errno, "writing to standard output");
-    return complain(ONEIB_EXIT_FAILURE, &err);
 }
 
 static int check_may_serve(struct oneib_error *err)
@@ -78,19 +53,14 @@ static int serve(const struct oneib_inherited *inherited)
 
 int main(int argc, char **argv)
 {
+    static const struct oneib_program program = {"oneib-node", help, false, NULL};
+    struct oneib_given given;
     struct oneib_inherited inherited;
     struct oneib_error err;
     if (oneib_inherit(&inherited, &err) < 0)
         return complain(ONEIB_EXIT_FAILURE, &err);
     /* Nobody who listens no more ends it. */
     signal(SIGPIPE, SIG_IGN);
-    if (argc < 2)
-        return serve(&inherited);
-    if (argc > 2)
-        return refuse(argv[2]);
-    if (strcmp(argv[1], "--help") == 0)
-        return print(help);
-    if (strcmp(argv[1], "--version") == 0)
-        return print("oneib-node " ONEIB_VERSION "\n");
-    return refuse(argv[1]);
+    const int status = oneib_program_begin(&program, argc, argv, &given);
+    return status >= 0 ? status : serve(&inherited);
 }

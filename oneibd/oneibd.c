@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneibd: keeps the partitions of an InfiniBand fabric equal to what OpenNebula wants. */
-#include "base/exit.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
-#include <stdio.h>
-#include <string.h>
 
 static const char help[] =
     "usage: oneibd [--config FILE]\n"
@@ -23,32 +21,6 @@ static const char help[] =
     "restrictions\n"
     "\n"
     "oneibd(8) says all.\n";
-
-static int refuse(const char *what, const char *word)
-{
-    fprintf(stderr, "oneibd: %s%s; see 'oneibd --help'\n", what, word);
-    return ONEIB_EXIT_USAGE;
-}
-
-/* *config_path stays NULL without the option. -1: run; else the exit status. */
-static int read_options(int argc, char **argv, const char **config_path)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0)
-            return fputs(help, stdout) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
-        if (strcmp(argv[i], "--version") == 0)
-            return puts("oneibd " ONEIB_VERSION) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
-        if (strncmp(argv[i], "--config=", 9) == 0)
-            *config_path = argv[i] + 9;
-        else if (strcmp(argv[i], "--config") != 0)
-            return refuse("unknown option: ", argv[i]);
-        else if (++i == argc)
-            return refuse("--config needs a FILE", "");
-        else
-            *config_path = argv[i];
-    }
-    return -1;
-}
 
 static int run(const char *config_path)
 {
@@ -70,7 +42,8 @@ static int run(const char *config_path)
 
 int main(int argc, char **argv)
 {
-    const char *config_path = NULL;
-    const int status = read_options(argc, argv, &config_path);
-    return status >= 0 ? status : run(config_path);
+    static const struct oneib_program program = {"oneibd", help, true, NULL};
+    struct oneib_given given;
+    const int status = oneib_program_begin(&program, argc, argv, &given);
+    return status >= 0 ? status : run(given.config);
 }

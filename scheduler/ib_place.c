@@ -7,8 +7,8 @@
  */
 #include "base/cleanup.h"
 #include "base/command.h"
-#include "base/exit.h"
 #include "base/memory_file.h"
+#include "base/program.h"
 #include "placement/wire.h"
 #include "scheduler/patience.h"
 #include "scheduler/placing.h"
@@ -21,8 +21,8 @@
 #define PLACER_MS 120000
 #define PLAN_MAX ((size_t)64 << 20)
 
-static const char usage[] = "usage: place [--config FILE] PLACER <BASE64-MESSAGE\n"
-                            "PLACER: OpenNebula's own, as remotes/scheduler/rank/place\n";
+static const char help[] = "usage: place [--config FILE] PLACER <BASE64-MESSAGE\n"
+                           "PLACER: OpenNebula's own, as remotes/scheduler/rank/place\n";
 
 /* ---- narrowing ------------------------------------------------------------------------------- */
 
@@ -133,14 +133,14 @@ static int place(const char *config, const char *placer, int *status, struct one
 
 int main(int argc, char **argv)
 {
-    const bool has_config = argc == 4 && strcmp(argv[1], "--config") == 0;
+    static const struct oneib_program program = {"place", help, true, "PLACER"};
+    struct oneib_given given;
     struct oneib_error err;
     int status;
-    if (argc != 2 && !has_config) {
-        fputs(usage, stderr);
-        return ONEIB_EXIT_USAGE;
-    }
-    if (place(has_config ? argv[2] : NULL, argv[argc - 1], &status, &err) == 0)
+    const int refused = oneib_program_begin(&program, argc, argv, &given);
+    if (refused >= 0)
+        return refused;
+    if (place(given.config, given.word, &status, &err) == 0)
         return status;
     fprintf(stderr, "oneib: %s\n", err.text);
     return ONEIB_EXIT_FAILURE;

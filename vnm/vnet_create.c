@@ -6,9 +6,9 @@
  */
 #include "base/base64.h"
 #include "base/cleanup.h"
-#include "base/exit.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/program.h"
 #include "opennebula/credentials.h"
 #include "sync/keys.h"
 #include <stdio.h>
@@ -18,24 +18,8 @@
 /* A network's document with all its attributes; real ones have a few KiB. */
 #define INPUT_MAX ((size_t)16 << 20)
 
-static const char usage[] = "usage: vnet_create [--config FILE] NETWORK-ID <BASE64-DOCUMENT\n";
-
-struct arguments {
-    const char *config; /* NULL: the default */
-    uint64_t id;
-};
-
-static bool read_arguments(int argc, char **argv, struct arguments *arguments)
-{
-    *arguments = (struct arguments){0};
-    int next = 1;
-    if (argc == 4 && strcmp(argv[1], "--config") == 0) {
-        arguments->config = argv[2];
-        next = 3;
-    }
-    return argc == next + 1 &&
-           oneib_parse_decimal_n(argv[next], strlen(argv[next]), INT32_MAX, &arguments->id);
-}
+static const char help[] = "usage: vnet_create [--config FILE] NETWORK-ID <BASE64-DOCUMENT\n"
+                           "Run by oned while it creates a network.\n";
 
 static int read_network(const struct oneib_config *config, uint64_t id,
                         struct oneib_new_network *network, struct oneib_error *err)
@@ -80,14 +64,14 @@ static void use_own_session(struct oneib_config *config)
     config->one.auth_file = NULL;
 }
 
-static int create(const struct arguments *arguments, struct oneib_error *err)
+static int create(const char *config_path, uint64_t id, struct oneib_error *err)
 {
     struct oneib_config config;
     struct oneib_new_network network;
-    if (oneib_config_load(arguments->config, &config, err) < 0)
+    if (oneib_config_load(config_path, &config, err) < 0)
         return -1;
     use_own_session(&config);
-    int outcome = read_network(&config, arguments->id, &network, err);
+    int outcome = read_network(&config, id, &network, err);
     if (outcome == 0 && network.ours)
         outcome = take_parents_key(&config, &network, err);
     oneib_config_clear(&config);
@@ -96,13 +80,18 @@ static int create(const struct arguments *arguments, struct oneib_error *err)
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments;
+    static const struct oneib_program program = {"vnet_create", help, true, "NETWORK-ID"};
+    struct oneib_given given;
     struct oneib_error err;
-    if (!read_arguments(argc, argv, &arguments)) {
-        fputs(usage, stderr);
+    uint64_t id;
+    const int status = oneib_program_begin(&program, argc, argv, &given);
+    if (status >= 0)
+        return status;
+    if (!oneib_parse_decimal(given.word, INT32_MAX, &id)) {
+        fputs(help, stderr);
         return ONEIB_EXIT_USAGE;
     }
-    if (create(&arguments, &err) == 0)
+    if (create(given.config, id, &err) == 0)
         return ONEIB_EXIT_DONE;
     fprintf(stderr, "oneib: %s\n", err.text);
     return ONEIB_EXIT_FAILURE;
