@@ -2,6 +2,7 @@
 /* What `oneib check` finds out from the fabric and from the files. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "ib/m_key.h"
 #include "oneib/verb_check.h"
 #include "sm/kind.h"
@@ -89,11 +90,7 @@ void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *chec
 /* The file is replaced by renaming: its directory must be writable. */
 static void check_directory(const char *path, struct oneib_checks *checks)
 {
-    oneib_autofree char *copy = strdup(path);
-    if (!copy) {
-        checks->failed = true;
-        return;
-    }
+    oneib_autofree char *copy = oneib_strdup(path);
     const char *directory = dirname(copy);
     if (access(directory, F_OK) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",

@@ -3,6 +3,7 @@
  * key is ever printed. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "fabric/opensm_process.h"
 #include "oneib/verb_check.h"
 #include "partitions/opensm_keys.h"
@@ -163,12 +164,8 @@ static bool is_ones_own(uid_t owner)
  */
 static void check_owner(const char *check, const char *path, struct oneib_checks *checks)
 {
-    oneib_autofree char *copy = strdup(path);
+    oneib_autofree char *copy = oneib_strdup(path);
     struct stat file, above;
-    if (!copy) {
-        checks->failed = true;
-        return;
-    }
     if (stat(path, &file) < 0)
         return;
     if (!is_ones_own(file.st_uid))
@@ -276,7 +273,6 @@ static bool is_not_master(struct oneib_session *session)
 static void check_opensms(struct oneib_session *session, const struct oneib_opensm_setup *setup,
                           struct oneib_opensm_keys *keys, struct oneib_checks *checks)
 {
-    oneib_autofree char *list = NULL;
     if (!read_options(setup, keys, checks)) {
         tell_virtual_unseen(&session->config, checks);
         return;
@@ -284,11 +280,7 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
     if (oneib_sm_traits(session->config.sm.kind)->virtual_ports)
         tell_virtual_traps(keys, checks);
     tell_traps(keys, oneib_opensm_key_traps(keys, session->config.daemon.verify_ms / 1000), checks);
-    if (asprintf(&list, "%s/" LIST_NAME, setup->cache) < 0) {
-        list = NULL;
-        checks->failed = true;
-        return;
-    }
+    oneib_autofree char *list = oneib_asprintf("%s/" LIST_NAME, setup->cache);
     check_modes(setup, list, keys, checks);
     if (is_not_master(session) && !keys->per_port)
         check_memory(list, keys->m_key, checks);

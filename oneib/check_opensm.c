@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out about the opensm process. */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "fabric/opensm_process.h"
 #include "oneib/verb_check.h"
 #include "sm/kind.h"
@@ -39,9 +40,7 @@ static int read_words(pid_t pid, const char *name, char **words, struct oneib_er
     oneib_autofclose FILE *file = NULL;
     if (open_proc(pid, name, &file, err) < 0)
         return -1;
-    *words = calloc(1, COMMAND_LINE_MAX + 2);
-    if (!*words)
-        return oneib_fail_memory(err);
+    *words = oneib_alloc(1, COMMAND_LINE_MAX + 2);
     if (fread(*words, 1, COMMAND_LINE_MAX, file) == 0 && ferror(file))
         return oneib_fail_errno(err, errno, "reading %s of process %d", name, pid);
     return 0;
@@ -88,15 +87,15 @@ static const char *find_option(const char *words, char short_name, const char *l
 /* A path of the process as seen from here; allocated. */
 static char *path_of_process(pid_t pid, const char *path)
 {
-    char directory_link[64], directory[PATH_MAX], *whole = NULL;
+    char directory_link[64], directory[PATH_MAX];
     if (path[0] == '/')
-        return strdup(path);
+        return oneib_strdup(path);
     snprintf(directory_link, sizeof directory_link, "/proc/%d/cwd", pid);
     const ssize_t length = readlink(directory_link, directory, sizeof directory - 1);
     if (length < 0)
-        return strdup(path);
+        return oneib_strdup(path);
     directory[length] = '\0';
-    return asprintf(&whole, "%s/%s", directory, path) < 0 ? NULL : whole;
+    return oneib_asprintf("%s/%s", directory, path);
 }
 
 /* "KEY VALUE", the way opensm.conf has it. NULL when the line is not of that key. */
@@ -118,12 +117,12 @@ static void read_opensm_config(const char *path, struct oneib_opensm_setup *setu
     oneib_autofree char *line = NULL;
     size_t size = 0;
     while (file && getline(&line, &size, file) > 0) {
-        oneib_autofree char *copy = strdup(line);
+        oneib_autofree char *copy = oneib_strdup(line);
         const char *partitions = value_of_line(line, PARTITIONS_KEY);
-        const char *virtual_ports = copy ? value_of_line(copy, VIRTUAL_PORTS_KEY) : NULL;
+        const char *virtual_ports = value_of_line(copy, VIRTUAL_PORTS_KEY);
         if (partitions) {
             free(setup->partitions);
-            setup->partitions = strdup(partitions);
+            setup->partitions = oneib_strdup(partitions);
         }
         if (virtual_ports)
             setup->virtual_ports = strcmp(virtual_ports, "2") == 0;
@@ -140,7 +139,7 @@ static char *cache_of_process(pid_t pid)
             if (strncmp(word, CACHE_VARIABLE, strlen(CACHE_VARIABLE)) == 0 &&
                 word[strlen(CACHE_VARIABLE)])
                 return path_of_process(pid, word + strlen(CACHE_VARIABLE));
-    return strdup(DEFAULT_CACHE);
+    return oneib_strdup(DEFAULT_CACHE);
 }
 
 int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err)
@@ -154,11 +153,7 @@ int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct 
     const char *sm_key = find_option(words, 'k', "smkey");
     setup->config = path_of_process(pid, config ? config : DEFAULT_CONFIG);
     setup->cache = cache_of_process(pid);
-    setup->sm_key = sm_key ? strdup(sm_key) : NULL;
-    if (!setup->config || !setup->cache || (sm_key && !setup->sm_key)) {
-        oneib_opensm_setup_clear(setup);
-        return oneib_fail_memory(err);
-    }
+    setup->sm_key = sm_key ? oneib_strdup(sm_key) : NULL;
     read_opensm_config(setup->config, setup);
 
     const char *named = find_option(words, 'P', "Pconfig");
@@ -166,10 +161,7 @@ int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct 
     char *path = path_of_process(pid, chosen);
     free(setup->partitions);
     setup->partitions = path;
-    if (path)
-        return 0;
-    oneib_opensm_setup_clear(setup);
-    return oneib_fail_memory(err);
+    return 0;
 }
 
 void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup)
@@ -220,14 +212,14 @@ static void check_sighup(pid_t pid, struct oneib_checks *checks)
 /* What a symbolic link names, seen from its own directory; NULL: it is none. */
 static char *link_target(const char *path)
 {
-    char target[PATH_MAX], *whole = NULL;
+    char target[PATH_MAX];
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length < 0)
         return NULL;
     target[length] = '\0';
     const char *slash = strrchr(path, '/');
     const int directory = target[0] == '/' || !slash ? 0 : (int)(slash - path) + 1;
-    return asprintf(&whole, "%.*s%s", directory, path, target) < 0 ? NULL : whole;
+    return oneib_asprintf("%.*s%s", directory, path, target);
 }
 
 /* Before the first sync the file is not there, and a link to it leads nowhere yet. */
@@ -237,7 +229,7 @@ static char *place_of(const char *path)
     if (real || errno != ENOENT)
         return real;
     oneib_autofree char *target = link_target(path);
-    return target ? place_of(target) : strdup(path);
+    return target ? place_of(target) : oneib_strdup(path);
 }
 
 static bool is_same_file(const char *a, const char *b)

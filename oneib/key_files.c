@@ -88,8 +88,6 @@ static int write_all(int fd, const char *name, const char *data, size_t length,
 static int write_new(int directory, const char *name, const struct oneib_text *text,
                      struct oneib_error *err)
 {
-    if (oneib_text_failed(text))
-        return oneib_fail_memory(err);
     oneib_autoclose int fd =
         openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -82,10 +83,6 @@ void oneib_append_untrusted(struct oneib_text *text, const char *string, size_t 
 {
     oneib_autotext struct oneib_text escaped = {0};
     oneib_text_append_escaped(&escaped, string, SIZE_MAX);
-    if (oneib_text_failed(&escaped)) {
-        text->failed = true;
-        return;
-    }
     const char *whole = escaped.data ? escaped.data : "";
     if (columns == 0 || width_of(whole) <= columns) {
         oneib_text_append(text, whole);
@@ -97,11 +94,7 @@ void oneib_append_untrusted(struct oneib_text *text, const char *string, size_t 
 
 void oneib_append_message(struct oneib_text *text, const char *string)
 {
-    oneib_autofree char *copy = strdup(string);
-    if (!copy) {
-        text->failed = true;
-        return;
-    }
+    oneib_autofree char *copy = oneib_strdup(string);
     char *rest = copy;
     for (char *mark; (mark = strpbrk(rest, "\"\\")); rest = mark + 1) {
         const char kept = *mark;
@@ -127,14 +120,8 @@ void oneib_append_count(struct oneib_text *text, size_t count, const char *noun)
 /* Takes ownership of `text`'s memory. */
 static void add_cell(struct oneib_table *table, enum oneib_style style, struct oneib_text *text)
 {
-    struct oneib_error ignored;
     oneib_text_append(text, "");
-    if (oneib_text_failed(text) || oneib_reserve(&table->cells, &table->capacity, table->count + 1,
-                                                 sizeof *table->cells, &ignored) < 0) {
-        oneib_text_clear(text);
-        table->failed = true;
-        return;
-    }
+    oneib_grow(&table->cells, &table->capacity, table->count + 1, sizeof *table->cells);
     table->cells[table->count++] = (struct oneib_cell){text->data, style};
 }
 
@@ -179,7 +166,7 @@ static size_t widest_of(const size_t *widths, size_t columns, unsigned which)
     return widest;
 }
 
-static void cut_cell(struct oneib_table *table, struct oneib_cell *cell, size_t columns)
+static void cut_cell(struct oneib_cell *cell, size_t columns)
 {
     if (width_of(cell->text) <= columns)
         return;
@@ -187,11 +174,6 @@ static void cut_cell(struct oneib_table *table, struct oneib_cell *cell, size_t 
     oneib_text_append_bytes(&text, cell->text,
                             bytes_that_fit(cell->text, columns - strlen(ELLIPSIS)));
     oneib_text_append(&text, ELLIPSIS);
-    if (oneib_text_failed(&text)) {
-        oneib_text_clear(&text);
-        table->failed = true;
-        return;
-    }
     free(cell->text);
     cell->text = text.data;
 }
@@ -213,7 +195,7 @@ void oneib_table_fit(struct oneib_table *table, unsigned which)
     }
     for (size_t i = 0; i < table->count; i++)
         if (which & (1u << i % table->columns))
-            cut_cell(table, &table->cells[i], widths[i % table->columns]);
+            cut_cell(&table->cells[i], widths[i % table->columns]);
 }
 
 static void render_cell(const struct oneib_table *table, size_t index, size_t width, bool color,
@@ -236,11 +218,7 @@ static void render_cell(const struct oneib_table *table, size_t index, size_t wi
 void oneib_table_render(const struct oneib_table *table, bool color, const char *indent,
                         struct oneib_text *text)
 {
-    oneib_autofree size_t *widths = calloc(table->columns, sizeof *widths);
-    if (table->failed || !widths) {
-        text->failed = true;
-        return;
-    }
+    oneib_autofree size_t *widths = oneib_alloc(table->columns, sizeof *widths);
     for (size_t column = 0; column < table->columns; column++)
         widths[column] = column_width(table, column);
     for (size_t i = 0; i < table->count; i++) {

@@ -38,7 +38,6 @@ struct oneib_table {
     unsigned right; /* bit n: column n is aligned to the right */
     struct oneib_cell *cells;
     size_t count, capacity;
-    bool failed; /* out of memory, sticky */
 };
 
 void oneib_table_cell(struct oneib_table *table, enum oneib_style style, const char *format, ...)

@@ -24,8 +24,6 @@ static int refuse_ambiguous(const struct oneib_cloud *cloud, const char *name, s
     }
     if (count > listed)
         oneib_text_printf(&list, " and %zu more", count - listed);
-    if (oneib_text_failed(&shown) || oneib_text_failed(&list))
-        return oneib_fail_memory(err);
     return oneib_fail(err, ONEIB_ERROR_INPUT,
                       "%zu networks are called %s: %s; say by its id which one", count, shown.data,
                       list.data);
@@ -35,8 +33,6 @@ static int refuse_unknown(const char *name, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text shown = {0};
     oneib_append_quoted(&shown, name);
-    if (oneib_text_failed(&shown))
-        return oneib_fail_memory(err);
     return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                       "no InfiniBand network is called %s; 'oneib list' shows those there are",
                       shown.data);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/qos_measured.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "cluster/names.h"
 #include "fabric/counters_read.h"
@@ -112,12 +113,10 @@ static bool sender_of(const struct measured *measured, const struct oneib_hop *h
     return false;
 }
 
-static int list_hops(struct measured *measured, struct oneib_error *err)
+static void list_hops(struct measured *measured)
 {
     const struct oneib_routes *routes = &measured->links.routes;
-    measured->hops = calloc(routes->hop_count + 1, sizeof *measured->hops);
-    if (!measured->hops)
-        return oneib_fail_memory(err);
+    measured->hops = oneib_alloc(routes->hop_count + 1, sizeof *measured->hops);
     for (size_t hop = 0; hop < routes->hop_count; hop++) {
         if (!is_wanted_hop(measured, hop))
             continue;
@@ -129,17 +128,14 @@ static int list_hops(struct measured *measured, struct oneib_error *err)
                      "its port did not answer when the fabric was read");
         item->after = item->before;
     }
-    return 0;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static int read_once(struct measured *measured, bool is_first, struct oneib_error *err)
 {
-    struct oneib_counted_port *ports = calloc(measured->hop_count + 1, sizeof *ports);
+    struct oneib_counted_port *ports = oneib_alloc(measured->hop_count + 1, sizeof *ports);
     size_t count = 0;
-    if (!ports)
-        return oneib_fail_memory(err);
     for (size_t i = 0; i < measured->hop_count; i++)
         if (measured->hops[i].is_known)
             ports[count++] = measured->hops[i].before;
@@ -455,7 +451,8 @@ static int measure_and_print(struct measured *measured, struct oneib_error *err)
     for (size_t i = 0; i < measured->run->word_count; i++)
         if (find_network(measured, i, err) < 0)
             return -1;
-    if (list_hops(measured, err) < 0 || measure(measured, err) < 0)
+    list_hops(measured);
+    if (measure(measured, err) < 0)
         return -1;
     return measured->run->json ? print_json(measured, err) : print_text(measured, err);
 }

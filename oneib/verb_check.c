@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/verb_check.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
@@ -13,24 +14,15 @@
 void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
                      const char *fix, const char *format, ...)
 {
-    struct oneib_error ignored;
     struct oneib_check check = {.status = status, .name = name};
+    struct oneib_text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    const int length = vasprintf(&check.text, format, arguments);
+    oneib_text_vprintf(&text, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        check.text = NULL;
-    check.fix = fix ? strdup(fix) : NULL;
-
-    if (!check.text || (fix && !check.fix) ||
-        oneib_reserve(&checks->items, &checks->capacity, checks->count + 1, sizeof *checks->items,
-                      &ignored) < 0) {
-        free(check.text);
-        free(check.fix);
-        checks->failed = true;
-        return;
-    }
+    check.text = text.data;
+    check.fix = fix ? oneib_strdup(fix) : NULL;
+    oneib_grow(&checks->items, &checks->capacity, checks->count + 1, sizeof *checks->items);
     checks->items[checks->count++] = check;
 }
 
@@ -157,9 +149,7 @@ static enum oneib_exit run_check(const struct oneib_run *run, struct oneib_error
 
     struct oneib_checks checks = {0};
     check_everything(run, &checks);
-    int status = checks.failed ? oneib_fail_memory(err) : 0;
-    if (status == 0)
-        status = run->json ? print_json(&checks, err) : print_text(run, &checks, err);
+    const int status = run->json ? print_json(&checks, err) : print_text(run, &checks, err);
     const bool failed = any_failed(&checks);
     oneib_checks_clear(&checks);
     if (status < 0)

@@ -20,7 +20,6 @@ struct oneib_check {
 struct oneib_checks {
     struct oneib_check *items;
     size_t count, capacity;
-    bool failed; /* out of memory, sticky */
 };
 
 void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,

@@ -25,15 +25,13 @@ static int check_ledger(const struct oneib_kept_ledger *kept, struct oneib_error
     return 0;
 }
 
-static int print_lines(const struct oneib_ledger *ledger, struct oneib_error *err)
+static int print_lines(const struct oneib_ledger *ledger)
 {
     oneib_autotext struct oneib_text text = {0};
     struct oneib_daemons daemons = {0};
     for (; daemons.count < ledger->daemon_count; daemons.count++)
         daemons.items[daemons.count] = ledger->daemons[daemons.count];
     oneib_daemons_render(&daemons, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     fputs(text.data, stdout);
     return 0;
 }
@@ -61,7 +59,7 @@ static int read_and_print(const struct oneib_run *run, struct oneib_session *ses
         return -1;
     int status = check_ledger(&kept, err);
     if (status == 0)
-        status = run->json ? print_json(&kept.ledger, err) : print_lines(&kept.ledger, err);
+        status = run->json ? print_json(&kept.ledger, err) : print_lines(&kept.ledger);
     oneib_kept_ledger_clear(&kept);
     return status;
 }

@@ -123,14 +123,6 @@ static int print_json(const char *directory, bool is_change, const struct steps 
                             err);
 }
 
-static bool any_failed(const struct steps *steps)
-{
-    for (size_t i = 0; i < steps->count; i++)
-        if (oneib_text_failed(&steps->items[i]))
-            return true;
-    return false;
-}
-
 static int print_steps(const struct oneib_run *run, const char *directory,
                        const struct oneib_config *config, struct oneib_error *err)
 {
@@ -140,9 +132,7 @@ static int print_steps(const struct oneib_run *run, const char *directory,
         plan_change(&steps, directory, place, config->opensm.unit);
     else
         plan_first(&steps, directory, config->opensm.unit);
-    int result = any_failed(&steps) ? oneib_fail_memory(err) : 0;
-    if (result == 0)
-        result = (run->json ? print_json : print_text)(directory, place, &steps, err);
+    const int result = (run->json ? print_json : print_text)(directory, place, &steps, err);
     clear_steps(&steps);
     return result;
 }

@@ -111,10 +111,6 @@ static int print_json(const struct shown *shown, struct oneib_error *err)
     for (size_t i = 0; i < shown->qos.lane_count; i++)
         json_array_append_new(lanes, lane_json(shown, i));
     oneib_qos_render(&shown->qos, &lines);
-    if (oneib_text_failed(&lines)) {
-        json_decref(lanes);
-        return oneib_fail_memory(err);
-    }
     return oneib_json_write(json_pack("{s:b, s:o, s:i, s:s}", "configured", 1, "lanes", lanes,
                                       "mtu", (int)shown->mtu, "opensm_conf", lines.data),
                             err);
