@@ -5,17 +5,15 @@
  * that are near their cluster and have room; all others, and everybody when something is in doubt,
  * are left to OpenNebula (docs/design/placement.md).
  */
+#include "base/program.h"
 #include "placement/question.h"
 #include "scheduler/asked_http.h"
 #include "scheduler/patience.h"
 #include "scheduler/placing.h"
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { DONE = 0, USAGE = 2, FAILURE = 3 };
-
-static const char usage[] = "usage: schedule [--config FILE]\n";
+static const char help[] = "usage: schedule [--config FILE]\n";
 
 static volatile sig_atomic_t stop;
 
@@ -70,11 +68,12 @@ static int answer_question(const char *path, const char *question, size_t length
     return status;
 }
 
-static int answer(void *config, const char *question, size_t length, struct oneib_text *reply)
+static int answer(void *context, const char *question, size_t length, struct oneib_text *reply)
 {
+    const struct oneib_given *given = context;
     struct oneib_error doubt;
     oneib_patience_begin();
-    const int status = answer_question(config, question, length, reply, &doubt);
+    const int status = answer_question(given->config, question, length, reply, &doubt);
     oneib_patience_end();
     if (status == 0)
         return 0;
@@ -86,9 +85,9 @@ static int answer(void *config, const char *question, size_t length, struct onei
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static int serve(char *path, const char *address, struct oneib_error *err)
+static int serve(struct oneib_given *given, const char *address, struct oneib_error *err)
 {
-    struct oneib_asked_http *http = oneib_asked_http_open(address, answer, path, err);
+    struct oneib_asked_http *http = oneib_asked_http_open(address, answer, given, err);
     if (!http)
         return -1;
     fprintf(stderr, "oneib: waiting for OpenNebula's scheduler at %s\n", address);
@@ -97,27 +96,27 @@ static int serve(char *path, const char *address, struct oneib_error *err)
     return 0;
 }
 
-static int run(char *path, struct oneib_error *err)
+static int run(struct oneib_given *given, struct oneib_error *err)
 {
     struct oneib_config config;
-    if (oneib_config_load(path, &config, err) < 0)
+    if (oneib_config_load(given->config, &config, err) < 0)
         return -1;
-    const int status = serve(path, config.scheduler.listen, err);
+    const int status = serve(given, config.scheduler.listen, err);
     oneib_config_clear(&config);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    const bool has_config = argc == 3 && strcmp(argv[1], "--config") == 0;
+    static const struct oneib_program program = {"schedule", help, true, NULL};
+    struct oneib_given given;
     struct oneib_error err;
-    if (argc != 1 && !has_config) {
-        fputs(usage, stderr);
-        return USAGE;
-    }
+    const int status = oneib_program_begin(&program, argc, argv, &given);
+    if (status >= 0)
+        return status;
     heed_signals();
-    if (run(has_config ? argv[2] : NULL, &err) == 0)
-        return DONE;
+    if (run(&given, &err) == 0)
+        return ONEIB_EXIT_DONE;
     fprintf(stderr, "oneib: %s\n", err.text);
-    return FAILURE;
+    return ONEIB_EXIT_FAILURE;
 }
