@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/member_ports.h"
 #include "base/array.h"
+#include "base/order.h"
 #include <stdlib.h>
 
-static int compare_guids(oneib_guid a, oneib_guid b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_pairs(const void *a, const void *b)
-{
-    const struct oneib_member_port *left = a, *right = b;
-    const int order = compare_guids(left->member, right->member);
-    return order != 0 ? order : compare_guids(left->port, right->port);
-}
+ONEIB_ORDER_BY(compare_pairs, struct oneib_member_port, member, port);
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -49,8 +40,7 @@ int oneib_member_ports_make(const struct oneib_desired *desired, const struct on
         oneib_member_ports_clear(ports);
         return -1;
     }
-    if (ports->count)
-        qsort(ports->items, ports->count, sizeof *ports->items, compare_pairs);
+    ONEIB_SORT(ports->items, ports->count, compare_pairs);
     return 0;
 }
 
@@ -65,15 +55,7 @@ void oneib_member_ports_clear(struct oneib_member_ports *ports)
 /* Index of its first pair, or of a later member's. */
 static size_t first_pair(const struct oneib_member_ports *ports, oneib_guid member)
 {
-    size_t low = 0, high = ports->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ports->items[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ONEIB_LOWER_BOUND(i, ports->count, ports->items[i].member < member);
 }
 
 struct guids {
@@ -102,17 +84,11 @@ static int append_member(const struct oneib_member_ports *ports, oneib_guid memb
     return 0;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    return compare_guids(*(const oneib_guid *)a, *(const oneib_guid *)b);
-}
-
 /* Several members on one port use the same links. */
 static void keep_each_once(struct guids *guids)
 {
     size_t kept = 0;
-    if (guids->count)
-        qsort(guids->items, guids->count, sizeof *guids->items, compare_items);
+    ONEIB_SORT(guids->items, guids->count, oneib_guid_compare);
     for (size_t i = 0; i < guids->count; i++)
         if (kept == 0 || guids->items[kept - 1] != guids->items[i])
             guids->items[kept++] = guids->items[i];

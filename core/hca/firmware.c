@@ -116,8 +116,7 @@ static int open_device(const struct oneib_hca *hca, struct oneib_firmware *firmw
         return oneib_fail_errno(err, errno, "opening %s", path);
     if (check_type(fd, path, err) < 0)
         return -1;
-    firmware->fd = fd;
-    fd = -1;
+    firmware->fd = oneib_steal_fd(&fd);
     return 0;
 }
 
