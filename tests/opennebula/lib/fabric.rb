@@ -86,10 +86,21 @@ class Node
 
   # {VM id => addresses of the host's functions in its domain}
   def domains
-    Dir["#{root}#{STANDIN}/one-*.xml"].to_h do |path|
-      document = REXML::Document.new(File.read(path))
-      addresses = document.get_elements('//hostdev/source/address').map { |element| address_of(element) }
-      [path[/one-(\d+)\.xml$/, 1].to_i, addresses]
+    documents = Dir["#{root}#{STANDIN}/one-*.xml"].to_h { |path| [path[/one-(\d+)\.xml$/, 1].to_i, domain_at(path)] }
+    documents.compact.transform_values do |document|
+      document.get_elements('//hostdev/source/address').map { |element| address_of(element) }
+    end
+  end
+
+  # nil: it has ended meanwhile. One that is being written is read again.
+  def domain_at(path)
+    tries = 0
+    begin
+      REXML::Document.new(File.read(path))
+    rescue Errno::ENOENT
+      nil
+    rescue REXML::ParseException
+      (tries += 1) < 100 ? retry : raise
     end
   end
 
