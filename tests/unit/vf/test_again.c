@@ -262,6 +262,20 @@ static void an_old_vf_that_is_not_let_go_of_ends_such_an_attach(void **state)
     assert_nothing_is_left();
 }
 
+static void why_an_attach_elsewhere_cannot_begin_is_told(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = attaching_of(42, 1, KEY);
+    give(&wanted, &record);
+    want_vf(&wanted, tree_vf_pci(&hca, 2));
+    tree_set_mode(0555, "/run/oneib");
+    assert_give_fails(&wanted, ONEIB_ERROR_SYSTEM, "/run/oneib");
+    tree_set_mode(0755, "/run/oneib");
+    assert_int_equal(count_records(), 1);
+    assert_int_equal(record_of(42, 1).index, 0);
+}
+
 static void an_attach_elsewhere_that_is_given_up_chooses_nothing(void **state)
 {
     (void)state;
@@ -383,6 +397,7 @@ int main(void)
         IN_SCENE(an_attach_that_fails_again_leaves_nothing),
         IN_SCENE(a_nic_that_is_attached_elsewhere_gets_another_vf_when_its_old_one_is_free),
         IN_SCENE(an_old_vf_that_is_not_let_go_of_ends_such_an_attach),
+        IN_SCENE(why_an_attach_elsewhere_cannot_begin_is_told),
         IN_SCENE(an_attach_elsewhere_that_is_given_up_chooses_nothing),
         IN_SCENE(a_release_ends_an_attach_elsewhere),
         IN_SCENE(an_attach_elsewhere_where_nothing_is_free_says_so),
