@@ -403,11 +403,15 @@ static void play_a_refusal_to_go_on(int listener)
     int fd = take_call(listener);
     hear(fd, ONEIB_REQUEST_HAVE);
     say_record(fd, 1, 42, 1);
+    hear(fd, ONEIB_REQUEST_HAVE);
+    say_record(fd, 2, 42, 2);
     hear(fd, ONEIB_REQUEST_WAIT);
     close(fd);
     fd = take_call(listener);
     hear(fd, ONEIB_REQUEST_HAVE);
     say_failed(fd, "no VF is free any more");
+    hear(fd, ONEIB_REQUEST_HAVE);
+    say_failed(fd, "nor for this one");
     hear(fd, ONEIB_REQUEST_WAIT);
     say_end(fd);
 }
@@ -418,6 +422,7 @@ static void what_is_refused_when_it_is_asked_again_has_failed(void **state)
     play(play_a_refusal_to_go_on);
     struct oneib_client *client = open_client();
     must_have(client, 1, 1);
+    must_have(client, 2, 2);
     assert_int_equal(oneib_client_wait(client, WAIT_MS, &err), -1);
     assert_string_equal(err.text, "no VF is free any more");
     oneib_client_close(client);
