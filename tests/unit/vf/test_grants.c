@@ -278,6 +278,24 @@ static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state
     assert_closed_without_key();
 }
 
+/* Its record says what was before, for it cannot be written: nothing is opened by that. */
+static void what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    const struct oneib_grant other = grant_of(42, 1, OTHER_KEY);
+    give_key(42, 1);
+    put_grant(&other);
+    tree_set_mode(0555, "/run/oneib");
+    assert_int_equal(try_to_tell_grants(true, &err), -1);
+    assert_int_equal(record_of(42, 1).pkey, KEY);
+    assert_closed(&hca, 0);
+    oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
+    assert_closed(&hca, 0);
+    tree_set_mode(0755, "/run/oneib");
+}
+
 static void what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then(void **state)
 {
     (void)state;
@@ -421,6 +439,7 @@ int main(void)
         IN_SCENE(a_limited_grant_closes_what_was_full),
         IN_SCENE(a_grant_of_another_place_or_network_opens_nothing_unasked),
         IN_SCENE(what_cannot_be_closed_stays_recorded_and_is_tried_again),
+        IN_SCENE(what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record),
         IN_SCENE(what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then),
         IN_SCENE(by_an_old_list_nothing_new_is_opened),
         IN_SCENE(a_start_waits_for_a_list_that_is_fresh),
