@@ -102,6 +102,25 @@ static void the_guid_is_the_one_that_is_granted(void **state)
     assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
 }
 
+static void what_no_vf_can_have_is_given_to_none(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    static const oneib_pkey impossible[] = {0, ONEIB_PKEY_LAST + 1, 0x8000 | KEY};
+    struct wanted wanted = wanted_of(43, 1, KEY);
+    wanted.grant.guid = oneib_guid_encode(SITE, 43, 2);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+        wanted = wanted_of(43, 1, impossible[i]);
+        assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+    }
+    assert_int_equal(count_records(), 0);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | ONEIB_PKEY_LAST);
+    wanted = wanted_of(43, 1, ONEIB_PKEY_LAST);
+    give(&wanted, &record);
+    assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
+}
+
 static void a_start_goes_on_with_the_key_that_is_granted_meanwhile(void **state)
 {
     (void)state;
@@ -427,6 +446,7 @@ int main(void)
         IN_SCENE(before_the_first_list_nothing_is_given),
         IN_SCENE(what_is_granted_for_another_network_is_not_given),
         IN_SCENE(the_guid_is_the_one_that_is_granted),
+        IN_SCENE(what_no_vf_can_have_is_given_to_none),
         IN_SCENE(a_start_goes_on_with_the_key_that_is_granted_meanwhile),
         IN_SCENE(a_start_whose_grant_is_taken_back_fails_and_leaves_nothing),
         IN_SCENE(a_guid_is_set_once_no_other_host_has_it),
