@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static int look(struct oneib_live *live, const struct oneib_host_cpus *host,
                 struct oneib_error *err)
 {

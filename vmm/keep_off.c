@@ -266,6 +266,22 @@ static int admit(struct oneib_live *live, const struct running *running,
     return policy == ONEIB_HPC_CORES_REFUSE ? fail_to_float(running, domain, err) : 0;
 }
 
+int oneib_cores_matter(enum oneib_config_hpc_cores policy, const char *xml, size_t length,
+                       bool *matter, struct oneib_error *err)
+{
+    struct oneib_domain_threads domain;
+    *matter = false;
+    if (policy == ONEIB_HPC_CORES_SHARED)
+        return 0;
+    if (oneib_domain_threads_read(xml, length, &domain, err) < 0)
+        return -1;
+    const struct oneib_cpu_set any = {{1}}, reach = oneib_domain_reach(&domain, &any);
+    *matter =
+        domain.has_hpc || (policy == ONEIB_HPC_CORES_REFUSE && !oneib_cpu_set_is_empty(&reach));
+    oneib_domain_threads_clear(&domain);
+    return 0;
+}
+
 int oneib_cores_admit(struct oneib_live *live, const struct oneib_host_cpus *host,
                       enum oneib_config_hpc_cores policy, const char *xml, size_t length,
                       struct oneib_text *warnings, struct oneib_error *err)

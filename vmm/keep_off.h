@@ -13,6 +13,10 @@
 #include "host/cores.h"
 #include "live/live.h"
 
+/* Whether there is anything to be done before the domain of this document starts: only then the
+ * lock is needed, which keeps others from starting meanwhile. */
+int oneib_cores_matter(enum oneib_config_hpc_cores policy, const char *xml, size_t length,
+                       bool *matter, struct oneib_error *err);
 /*
  * Before the domain of this document starts, by the operator's word: one with IB_HPC is refused
  * where others would run on its cores, or has these kept off them from now on; any other one is

@@ -36,8 +36,9 @@ static int lock_and_admit(const struct oneib_vmm *vmm, const char *xml, size_t l
 int oneib_vmm_admit(const struct oneib_vmm *vmm, const char *xml, size_t length, int *lock,
                     struct oneib_error *err)
 {
-    if (vmm->config->node.hpc_cores == ONEIB_HPC_CORES_SHARED ||
-        lock_and_admit(vmm, xml, length, lock, err) == 0)
+    bool matter;
+    if (oneib_cores_matter(vmm->config->node.hpc_cores, xml, length, &matter, err) == 0 &&
+        (!matter || lock_and_admit(vmm, xml, length, lock, err) == 0))
         return 0;
     return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
 }

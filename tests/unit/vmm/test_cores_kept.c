@@ -154,20 +154,38 @@ static void one_that_nobody_has_pinned_is_not_started_beside_a_tuned_vm(void **s
 /* Exit status 0: nobody has it. */
 #define ASK_LOCK "flock -n \"$ONEIB_NODE_ROOT/var/lib/one/.oneib-cores.lock\" true"
 
-static void between_the_look_and_the_start_nobody_else_looks(void **state)
+/* 4: it is taken while OpenNebula's action runs. */
+static int deploy_and_ask(const char *xml)
 {
-    (void)state;
     struct oneib_text document = {0};
     char option[] = "-c", script[] = ASK_LOCK " && exit 3; exit 4";
     char *const asking[] = {option, script, NULL};
-    config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
-    oneib_text_append(&document, DOCUMENT(DOMAIN, ""));
+    oneib_text_append(&document, xml);
     struct oneib_vmm vmm = with_upstream("/bin/sh", &document);
     vmm.upstream.arguments = asking;
     assert_int_equal(oneib_vmm_deploy(&vmm, &status, &err), 0);
-    assert_int_equal(status, 4);
     assert_int_equal(system(ASK_LOCK), 0);
     oneib_text_clear(&document);
+    return status;
+}
+
+static void between_the_look_and_the_start_nobody_else_looks(void **state)
+{
+    (void)state;
+    config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
+    assert_int_equal(deploy_and_ask(DOCUMENT(DOMAIN, "")), 4);
+    config.node.hpc_cores = ONEIB_HPC_CORES_KEEP_OFF;
+    assert_int_equal(deploy_and_ask(DOCUMENT(DOMAIN, HPC_MARK PINNED_TO_3)), 4);
+}
+
+/* Many start at once. */
+static void who_needs_no_look_waits_for_nobody(void **state)
+{
+    (void)state;
+    config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
+    assert_int_equal(deploy_and_ask(DOCUMENT(DOMAIN, PINNED_TO_3)), 3);
+    config.node.hpc_cores = ONEIB_HPC_CORES_KEEP_OFF;
+    assert_int_equal(deploy_and_ask(DOCUMENT(DOMAIN, "")), 3);
 }
 
 /* ---- shared ---------------------------------------------------------------------------------- */
@@ -268,6 +286,7 @@ int main(void)
         CASE(a_tuned_vm_is_not_started_beside_one_that_nobody_has_pinned),
         CASE(one_that_nobody_has_pinned_is_not_started_beside_a_tuned_vm),
         CASE(between_the_look_and_the_start_nobody_else_looks),
+        CASE(who_needs_no_look_waits_for_nobody),
         CASE(where_cores_are_shared_libvirt_is_not_even_asked),
         CASE(while_nobody_knows_who_runs_nobody_is_started),
         CASE(who_was_kept_off_elsewhere_is_not_where_it_is_resumed),
