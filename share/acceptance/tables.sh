@@ -213,12 +213,23 @@ settle_lids() {
     done
 }
 
+# A host whose kernel does not let it be asked says nothing of it.
+settle_firmware() {
+    if grep -q '/virtual_port/read_by	fwctl$' "$work/hca-$host"; then
+        settle mlx5-firmware yes "it told $host virtual ports' tables"
+    elif refusal=$(grep -Eo 'firmware does not tell \(status 0x[0-9a-f]{2}, syndrome 0x[0-9a-f]{8}\)' "$work/hca-$host" | head -n 1) &&
+        [ -n "$refusal" ]; then
+        settle mlx5-firmware no "$host: $refusal"
+    fi
+}
+
 settle_order() {
     for host in "$host1" "$host2"; do
         grep -q '/driver	mlx5$' "$work/hca-$host" || continue
         if grep -Eq '/virtual_port/guid	0x[0-9a-f]{16}$' "$work/hca-$host"; then
             settle mlx5-host-reads yes "a host showed virtual ports' tables"
         fi
+        settle_firmware
         on_host "$host" 20 order || continue
         order=$(grep -Ex 'link_first|key_first' "$work/said" | head -n 1)
         [ -z "$order" ] || settle mlx5-order yes "with node.virtual_ports = \"$order\" VMs got their keys"

@@ -77,6 +77,18 @@ test_on_mlx5_guesses_are_settled_and_what_the_fabric_does_not_show_is_left_out()
     has "$work/report" '^ok +start +P_Keys of a1 in storage'
 }
 
+test_whether_an_adapters_firmware_tells_is_settled_either_way() {
+    cloud mlx5
+    accept --no-migration node1 node2
+    has "$work/report" 'mlx5-firmware: not settled'
+    cloud mlx5 firmware
+    accept --no-migration node1 node2
+    has "$work/report" "mlx5-firmware: settled, true: it told node2 virtual ports' tables"
+    cloud mlx5 firmware-refuses
+    accept --no-migration node1 node2
+    has "$work/report" 'mlx5-firmware: settled, WRONG: node1: firmware does not tell .status 0x03, syndrome 0x001b2c3d.'
+}
+
 test_a_guess_about_ufm_is_not_settled_by_another_subnet_manager() {
     cloud
     accept --no-migration --storage 10.66.0.1 --storage-network ib-storage node1 node2
