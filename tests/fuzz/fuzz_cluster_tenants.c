@@ -46,6 +46,7 @@ struct vm {
 
 struct network {
     uint32_t id, parent; /* parent: index of an operator's; NETWORKS: none */
+    uint32_t claimed;    /* the parent that its document names, likewise */
     uint32_t user;       /* 0: the operator */
     bool is_there, unreadable, other_driver, shares, limited;
     oneib_pkey stated;
@@ -151,9 +152,11 @@ static void reserve(struct world *world, struct network *network)
     const bool is_operators = network < &world->networks[2];
     if (network->is_there)
         return;
+    const uint32_t parent = is_operators ? NETWORKS : take(world, 2);
     *network = (struct network){.id = world->next_id++,
                                 .is_there = true,
-                                .parent = is_operators ? NETWORKS : take(world, 2),
+                                .parent = parent,
+                                .claimed = parent,
                                 .user = is_operators ? 0 : 5 + take(world, 2)};
 }
 
@@ -171,7 +174,7 @@ static void delete (struct world *world, size_t index)
 /* What an owner can write, restricted or not. */
 static void write_into(struct world *world, struct network *network)
 {
-    switch (take(world, 7)) {
+    switch (take(world, 8)) {
     case 0:
         network->stated = (oneib_pkey)(FIRST_KEY - 1 + take(world, KEYS + 2));
         break;
@@ -189,6 +192,10 @@ static void write_into(struct world *world, struct network *network)
         break;
     case 5:
         network->other_driver = take(world, 2);
+        break;
+    case 6: /* an operator has nobody to deceive */
+        if (network->user != 0)
+            network->claimed = take(world, NETWORKS + 1);
         break;
     default:
         network->statics = 0;
@@ -256,7 +263,7 @@ static void add_network(struct world *world, const struct network *network)
     require(added, "no memory");
     added->id = network->id;
     added->parent_id =
-        network->parent < NETWORKS ? world->networks[network->parent].id : ONEIB_NO_ID;
+        network->claimed < NETWORKS ? world->networks[network->claimed].id : ONEIB_NO_ID;
     added->uid = added->gid = network->user;
     added->key_state = network->stated ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
     added->pkey = network->stated;
@@ -315,6 +322,23 @@ static void add_vm(struct world *world, const struct vm *vm)
                                      .unleased = vm->claimed != leased->id || leased->unreadable};
 }
 
+/* Into an operator's document nobody else writes: its leases tell the truth. */
+static void lease_to_reservations(struct world *world, size_t parent)
+{
+    uint32_t ids[NETWORKS];
+    size_t count = 0;
+    struct oneib_error err;
+    const struct oneib_network *network =
+        oneib_cloud_network(&world->cloud, world->networks[parent].id);
+    for (size_t i = 0; i < NETWORKS; i++)
+        if (world->networks[i].is_there && world->networks[i].parent == parent)
+            ids[count++] = world->networks[i].id;
+    if (network && !network->unreadable)
+        require(oneib_network_set_reservations(
+                    &world->cloud.networks[network - world->cloud.networks], ids, count, &err) == 0,
+                "no memory");
+}
+
 static void build_cloud(struct world *world)
 {
     oneib_cloud_clear(&world->cloud);
@@ -326,6 +350,9 @@ static void build_cloud(struct world *world)
     for (size_t i = 0; i < VMS; i++)
         add_vm(world, &world->vms[i]);
     oneib_cloud_sort(&world->cloud);
+    for (size_t i = 0; i < 2; i++)
+        lease_to_reservations(world, i);
+    oneib_cloud_prove_parents(&world->cloud);
 }
 
 /* ---- oneibd ---------------------------------------------------------------------------------- */
