@@ -83,6 +83,24 @@ a_vm_that_is_powered_off_has_nothing_here() {
     on 1 "$inside/nothing-left"
 }
 
+# Each node has one processor, so that nobody can be kept off it.
+a_vm_that_nobody_has_pinned_is_not_started_beside_one_with_cores_of_its_own() {
+    on 1 <<'END'
+mkdir -p /etc/oneib
+echo 'node = { hpc_cores = "refuse"; };' >/etc/oneib/oneib.conf
+cat >/run/hpc.xml <<'XML'
+<domain type='qemu'><name>one-99</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>
+<metadata><oneib:tuning xmlns:oneib='urn:oneib:domain:1' hpc='yes' pins='yes'/></metadata>
+<cputune><vcpupin vcpu='0' cpuset='0'/></cputune><os><type arch='x86_64' machine='pc'>hvm</type></os></domain>
+XML
+virsh -q create /run/hpc.xml
+END
+    fails 42 deploy 1
+    has "$said" 'VM 42: nobody has pinned it, and it would run on cores that one-99 has to itself'
+    on 1 'virsh -q destroy one-99; rm /etc/oneib/oneib.conf'
+    on 1 "$inside/nothing-left"
+}
+
 a_vm_that_is_powered_on_has_its_nic_as_the_first() {
     one 42 deploy 1
     has_nics "2 0000:01:10.0 0x0102 aa:00:0a:01:00:06 $(slot_of 0)"
@@ -106,5 +124,6 @@ cases \
     a_snapshot_takes_the_vf_out_and_puts_it_back \
     a_vm_that_is_put_back_to_a_snapshot_has_the_nics_of_today \
     a_vm_that_is_powered_off_has_nothing_here \
+    a_vm_that_nobody_has_pinned_is_not_started_beside_one_with_cores_of_its_own \
     a_vm_that_is_powered_on_has_its_nic_as_the_first \
     a_terminated_vm_leaves_nothing
