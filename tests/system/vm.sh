@@ -129,12 +129,12 @@ END
     on "$node" 'oneib hca --repair' >/dev/null 2>&1
 }
 
-# Nodes without anything of these VMs, or of what an earlier scenario has set there.
+# Nodes without anything of these VMs, or of what an earlier scenario has set there, with $vfs VFs, four if not set.
 begin_with() { # NODES VM...
     nodes=$1
     shift
     for n in $nodes; do
         scrap "$n" "$@"
-        on "$n" "rm -f /etc/oneib/oneib.conf && $inside/opennebula"
+        on "$n" "rm -f /etc/oneib/oneib.conf && $inside/opennebula ${vfs-4}"
     done
 }
