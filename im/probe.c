@@ -105,9 +105,10 @@ int main(int argc, char **argv)
         add_problem(&problem, err.text);
     if (argc == 2)
         pass_daemons_on(argv[1], &problem);
-    if (is_configured || oneib_config_defaults(&config, &err) == 0)
-        look(&config, &problem, &text);
-    if (text.data && !oneib_text_failed(&text))
+    if (!is_configured)
+        oneib_config_defaults(&config);
+    look(&config, &problem, &text);
+    if (text.data)
         fputs(text.data, stdout);
     if (is_configured && config.node.hpc_cores == ONEIB_HPC_CORES_KEEP_OFF)
         oneib_cores_start_keeping();

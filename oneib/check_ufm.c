@@ -10,22 +10,15 @@
 #define NAME "ufm"
 
 /* The default partition as it is to be: who is full there is meant. */
-static int want_default(const struct oneib_config *config, struct oneib_partition_table *wanted,
-                        struct oneib_error *err)
+static void want_default(const struct oneib_config *config, struct oneib_partition_table *wanted)
 {
-    struct oneib_partition *partition = oneib_partition_table_add(wanted, err);
-    if (!partition)
-        return -1;
+    struct oneib_partition *partition = oneib_partition_table_add(wanted);
     snprintf(partition->name, sizeof partition->name, "Default");
     partition->pkey = ONEIB_PKEY_DEFAULT;
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < config->default_partition.full_count; i++)
-        status = oneib_partition_add_member(
-            partition,
-            (struct oneib_member){config->default_partition.full_guids[i], ONEIB_MEMBER_GUID,
-                                  ONEIB_FULL},
-            err);
-    return status;
+    for (size_t i = 0; i < config->default_partition.full_count; i++)
+        oneib_partition_add_member(partition,
+                                   (struct oneib_member){config->default_partition.full_guids[i],
+                                                         ONEIB_MEMBER_GUID, ONEIB_FULL});
 }
 
 static void tell_findings(const struct oneib_findings *findings, struct oneib_checks *checks)
@@ -63,10 +56,10 @@ static void look_and_tell(struct oneib_session *session, struct oneib_checks *ch
     int status = oneib_sm_read(session->sm, &seen, &err);
     if (status == 0) {
         partitions = seen.table.count;
-        status = want_default(&session->config, &wanted, &err);
+        want_default(&session->config, &wanted);
     }
     if (status == 0)
-        status = oneib_sm_settle(session->sm, &seen, &wanted, &findings, &err);
+        oneib_sm_settle(session->sm, &seen, &wanted, &findings);
     if (status == 0) {
         tell_state(session, &seen, partitions, checks);
         tell_findings(&findings, checks);

@@ -96,18 +96,14 @@ static void hear(struct oneib_reading *reading)
 }
 
 /* A host that is not heard may have something else by now. */
-static int take_reports(const struct oneib_heard *heard, struct oneib_snapshot *snapshot,
-                        struct oneib_error *err)
+static void take_reports(const struct oneib_heard *heard, struct oneib_snapshot *snapshot)
 {
     for (size_t i = 0; i < heard->count; i++) {
         const struct oneib_heard_node *node = &heard->nodes[i];
         const struct oneib_host *host = oneib_cloud_host(&snapshot->cloud, node->host_id);
-        if (host && oneib_node_is_heard(node->state) &&
-            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count, err) <
-                0)
-            return -1;
+        if (host && oneib_node_is_heard(node->state))
+            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count);
     }
-    return 0;
 }
 
 int oneib_read_virtual_ports(const struct oneib_session *session, const struct oneib_heard *heard,
@@ -115,10 +111,9 @@ int oneib_read_virtual_ports(const struct oneib_session *session, const struct o
 {
     if (!oneib_vports_are_wanted(&session->config))
         return 0;
-    return take_reports(heard, snapshot, err) < 0
-               ? -1
-               : oneib_vports_read(&session->config, session->fabric, &snapshot->vports,
-                                   &snapshot->subnet, err);
+    take_reports(heard, snapshot);
+    return oneib_vports_read(&session->config, session->fabric, &snapshot->vports,
+                             &snapshot->subnet, err);
 }
 
 static int collect_findings(struct oneib_reading *reading, struct oneib_error *err)

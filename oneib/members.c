@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/members.h"
 
-int oneib_members_changed(const struct oneib_snapshot *snapshot,
-                          const struct oneib_changes *changes, struct oneib_news *news,
-                          struct oneib_error *err)
+void oneib_members_changed(const struct oneib_snapshot *snapshot,
+                           const struct oneib_changes *changes, struct oneib_news *news)
 {
     struct oneib_roster roster;
     struct oneib_news leaving = {0};
-    if (oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster, err) < 0)
-        return -1;
+    oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster);
     const struct oneib_news_input input = {
         .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
     const struct oneib_news_evidence evidence = {.subnet = &snapshot->subnet,
                                                  .cloud = &snapshot->cloud,
                                                  .desired = &snapshot->desired,
                                                  .held = snapshot->held};
-    int status = oneib_news_make(&input, news, err);
-    if (status == 0)
-        status = oneib_news_prove(&evidence, &roster, &leaving, news, err);
+    oneib_news_make(&input, news);
+    oneib_news_prove(&evidence, &roster, &leaving, news);
     oneib_news_clear(&leaving);
     oneib_roster_clear(&roster);
-    return status;
 }
 
 void oneib_members_append(const struct oneib_cloud *cloud, const struct oneib_news *news,

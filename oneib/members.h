@@ -10,9 +10,8 @@
 
 /* Those that the change brought, as snapshot->subnet, read behind it, bears them out. changes: from
  * the file that was in force to snapshot->desired.table. */
-int oneib_members_changed(const struct oneib_snapshot *snapshot,
-                          const struct oneib_changes *changes, struct oneib_news *news,
-                          struct oneib_error *err);
+void oneib_members_changed(const struct oneib_snapshot *snapshot,
+                           const struct oneib_changes *changes, struct oneib_news *news);
 /* A line for each of ONEIB_NEWS_LINES, and one that counts the rest. */
 void oneib_members_append(const struct oneib_cloud *cloud, const struct oneib_news *news,
                           struct oneib_text *text);

@@ -49,8 +49,7 @@ static void drop_repetitions(struct oneib_places *places)
 static int fill(struct oneib_places *places, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = places->snapshot;
-    if (oneib_port_index_make(&snapshot->cloud, &places->ports, err) < 0)
-        return -1;
+    oneib_port_index_make(&snapshot->cloud, &places->ports);
     for (size_t i = 0; i < snapshot->desired.binding_count; i++)
         if (add_place(places, &snapshot->desired.bindings[i], err) < 0)
             return -1;

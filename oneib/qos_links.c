@@ -164,12 +164,13 @@ static int find(struct oneib_qos_links *links, struct oneib_error *err)
     const struct oneib_snapshot *snapshot = &links->reading.snapshot;
     oneib_findings_clear(&links->reading.findings);
     if (oneib_fabric_read_routes(links->reading.session.fabric, &snapshot->subnet, &links->routes,
-                                 &links->silent, err) < 0 ||
-        oneib_sharing_make_of(snapshot, &snapshot->seen.table, &links->routes, ONEIB_SHARED_NOW,
-                              &links->sharing, err) < 0)
+                                 &links->silent, err) < 0)
         return -1;
-    return oneib_sharing_judge(&links->sharing, &links->routes, &snapshot->cloud,
-                               &links->reading.findings, err);
+    oneib_sharing_make_of(snapshot, &snapshot->seen.table, &links->routes, ONEIB_SHARED_NOW,
+                          &links->sharing);
+    oneib_sharing_judge(&links->sharing, &links->routes, &snapshot->cloud,
+                        &links->reading.findings);
+    return 0;
 }
 
 int oneib_links_begin(const struct oneib_run *run, struct oneib_qos_links *links,

@@ -105,8 +105,7 @@ static int write_level(struct move *move, struct oneib_error *err)
     if (snapshot->ledger_lost)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the ledger is lost: see 'oneib plan --adopt' first");
-    if (oneib_ledger_copy(&snapshot->kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&snapshot->kept.ledger, &next);
     int outcome = oneib_ledger_set_sl(&next, move->network->id, move->sl, err);
     if (outcome == 0)
         outcome = oneib_ledger_write(move->reading.session.one, &snapshot->kept, &next, err);

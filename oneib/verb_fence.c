@@ -97,16 +97,14 @@ static int ask_in(struct work *work, struct oneib_ledger *next, struct oneib_err
         .since = before ? before->since : (int64_t)time(NULL),
     };
     work->asked = fence.asked;
-    if (oneib_ledger_set_fence(next, &fence, err) < 0)
-        return -1;
+    oneib_ledger_set_fence(next, &fence);
     return work->wish == ONEIB_FENCE_CLOSED ? add_ports(work, next, err) : 0;
 }
 
 static int ask_once(struct work *work, struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (oneib_ledger_copy(ledger_of(work), &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(ledger_of(work), &next);
     int outcome = ask_in(work, &next, err);
     if (outcome == 0)
         outcome = oneib_ledger_write(work->session.one, &work->pick.kept, &next, err);

@@ -197,8 +197,8 @@ static int repair(const struct oneib_config *config, struct oneib_inventory *inv
     struct oneib_inventory after;
     const size_t before = inventory->findings.count;
     size_t done;
-    if (oneib_inventory_repair(config, inventory, &done, err) < 0 ||
-        oneib_inventory_read(config, true, &after, err) < 0)
+    oneib_inventory_repair(config, inventory, &done);
+    if (oneib_inventory_read(config, true, &after, err) < 0)
         return -1;
     oneib_findings_copy(&inventory->findings, before, &after.findings);
     *repairs = (struct repairs){(int64_t)done, inventory->findings.count > before};

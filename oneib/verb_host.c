@@ -47,8 +47,7 @@ static int forget(struct work *work, struct oneib_error *err)
     if (work->pick.host && (work->pick.host->key_count > 0 || work->pick.host->keys_invalid) &&
         oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
         return -1;
-    if (oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&work->pick.kept.ledger, &next);
     oneib_ledger_unpin(&next, work->pick.host_id);
     const int outcome = write_ledger(work, &next, err);
     oneib_ledger_clear(&next);
@@ -86,12 +85,15 @@ static int accept_key(struct work *work, struct oneib_error *err)
                           "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
                           "has the host been monitored since?",
                           work->pick.host_id);
-    if (check_is_alone(work, err) < 0 || oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
+    if (check_is_alone(work, err) < 0)
         return -1;
+    oneib_ledger_copy(&work->pick.kept.ledger, &next);
     const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
     int outcome = 0;
-    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
-        outcome = oneib_ledger_pin(&next, &entry, err);
+    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0) {
+        oneib_ledger_pin(&next, &entry);
+        outcome = 0;
+    }
     oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
     if (outcome == 0)
         outcome = write_ledger(work, &next, err);

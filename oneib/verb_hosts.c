@@ -366,10 +366,10 @@ static int survey_and_print(struct survey *survey, struct oneib_error *err)
 {
     oneib_findings_keep(&survey->reading->findings, is_about_a_host, NULL);
     find_leaves(survey);
-    if (list_switches(survey, err) < 0 ||
-        oneib_host_attributes_compute(&survey->reading->snapshot.cloud, survey->leaves.items,
-                                      survey->leaves.count, &survey->attributes, err) < 0)
+    if (list_switches(survey, err) < 0)
         return -1;
+    oneib_host_attributes_compute(&survey->reading->snapshot.cloud, survey->leaves.items,
+                                  survey->leaves.count, &survey->attributes);
     return survey->run->json ? print_json(survey, err) : print_text(survey, err);
 }
 

@@ -75,16 +75,15 @@ static bool is_mended_by_reload(enum oneib_deviation_kind kind)
 }
 
 /* Deviations come by port. */
-static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
+static void count_wrong_ports(struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
     struct oneib_verification verification = {0};
     oneib_guid last = 0;
 
     if (!snapshot->subnet_known || snapshot->changed)
-        return 0;
-    if (oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &verification, err) < 0)
-        return -1;
+        return;
+    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &verification);
     for (size_t i = 0; i < verification.count; i++) {
         const struct oneib_deviation *deviation = &verification.items[i];
         if (is_mended_by_reload(deviation->kind) && deviation->port_guid != last) {
@@ -93,7 +92,6 @@ static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
         }
     }
     oneib_verification_clear(&verification);
-    return 0;
 }
 
 static void append_keys(const struct plan *plan, struct oneib_text *text)
@@ -336,11 +334,11 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
 static int make_plan(struct plan *plan, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    if (oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places, err) < 0 ||
-        oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes,
-                              err) < 0)
+    if (oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places, err) < 0)
         return -1;
-    return count_wrong_ports(plan, err);
+    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes);
+    count_wrong_ports(plan);
+    return 0;
 }
 
 static int make_and_print(struct plan *plan, struct oneib_error *err)

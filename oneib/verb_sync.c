@@ -97,15 +97,15 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     struct oneib_snapshot *snapshot = &reading->snapshot;
 
     work->written = snapshot->changed;
-    if (oneib_places_make(snapshot, reading->session.config.site, &work->places, err) < 0 ||
-        oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes,
-                              err) < 0)
+    if (oneib_places_make(snapshot, reading->session.config.site, &work->places, err) < 0)
         return -1;
+    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes);
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
     if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,
                     snapshot, &options, &work->result, err) < 0)
         return -1;
-    return oneib_members_changed(snapshot, &work->changes, &work->members, err);
+    oneib_members_changed(snapshot, &work->changes, &work->members);
+    return 0;
 }
 
 static void append_file(const struct work *work, struct oneib_text *text)

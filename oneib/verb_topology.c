@@ -84,9 +84,10 @@ static void add_virtual_ports(struct picture *picture)
         return;
     if (oneib_session_open_fabric(session, &why) < 0 ||
         oneib_fabric_read(session->fabric, &snapshot->subnet, &why) < 0 ||
-        oneib_read_virtual_ports(session, &heard, snapshot, &why) < 0 ||
-        oneib_topology_add_vports(&picture->topology, &snapshot->subnet, &why) < 0)
+        oneib_read_virtual_ports(session, &heard, snapshot, &why) < 0)
         oneib_print_note("virtual ports were not read: %s", why.text);
+    else
+        oneib_topology_add_vports(&picture->topology, &snapshot->subnet);
     oneib_heard_clear(&heard);
 }
 
@@ -142,15 +143,12 @@ static int take_classes(struct picture *picture, struct oneib_error *err)
     return 0;
 }
 
-static int carry(struct picture *picture, struct oneib_routes *routes, struct oneib_error *err)
+static void carry(struct picture *picture, struct oneib_routes *routes)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make_of(&picture->snapshot, picture->table, routes, ONEIB_SHARED_NOW,
-                              &sharing, err) < 0)
-        return -1;
+    oneib_sharing_make_of(&picture->snapshot, picture->table, routes, ONEIB_SHARED_NOW, &sharing);
     oneib_topology_carry(&picture->topology, routes, sharing.clusters, sharing.count);
     oneib_sharing_clear(&sharing);
-    return 0;
 }
 
 static int read_links(struct picture *picture, struct oneib_error *err)
@@ -163,7 +161,7 @@ static int read_links(struct picture *picture, struct oneib_error *err)
         return -1;
     int outcome = oneib_fabric_read_routes(picture->session.fabric, &subnet, &routes, &silent, err);
     if (outcome == 0)
-        outcome = carry(picture, &routes, err);
+        carry(picture, &routes);
     oneib_routes_clear(&routes);
     oneib_subnet_clear(&subnet);
     if (silent)

@@ -140,7 +140,7 @@ static int judge_levels(struct comparison *comparison, struct oneib_error *err)
         oneib_levels_verify(&reading->session.config, reading->session.fabric, &reading->snapshot,
                             &reading->findings, &comparison->qos, &routes, err);
     if (outcome == 0)
-        outcome = oneib_levels_judge_sharing(&reading->snapshot, &routes, &reading->findings, err);
+        oneib_levels_judge_sharing(&reading->snapshot, &routes, &reading->findings);
     oneib_findings_sort(&reading->findings);
     oneib_routes_clear(&routes);
     return outcome;
@@ -149,15 +149,16 @@ static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &comparison->reading->snapshot;
-    if (judge_file(comparison->reading, err) < 0 ||
-        oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
-                                   &comparison->reading->findings, err) < 0 ||
-        oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings, err) < 0 ||
+    if (judge_file(comparison->reading, err) < 0)
+        return -1;
+    oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
+                               &comparison->reading->findings);
+    if (oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings, err) < 0 ||
         oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places,
-                          err) < 0 ||
-        oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification,
-                            err) < 0 ||
-        judge_levels(comparison, err) < 0)
+                          err) < 0)
+        return -1;
+    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification);
+    if (judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);
     return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/allowance.h"
+#include "base/memory.h"
 #include "oneibd/reread.h"
 #include <stdlib.h>
 
@@ -27,26 +28,23 @@ static struct oneib_allowance_entry *place_of(struct oneib_allowance_entry *plac
     return &places[at];
 }
 
-static bool grow(struct oneib_allowance *allowance)
+static void grow(struct oneib_allowance *allowance)
 {
     const size_t more = allowance->place_count ? 2 * allowance->place_count : FIRST_PLACES;
-    struct oneib_allowance_entry *places = calloc(more, sizeof *places);
-    if (!places)
-        return false;
+    struct oneib_allowance_entry *places = oneib_alloc(more, sizeof *places);
     for (size_t i = 0; i < allowance->place_count; i++)
         if (allowance->places[i].object != 0)
             *place_of(places, more, allowance->places[i].object) = allowance->places[i];
     free(allowance->places);
     allowance->places = places;
     allowance->place_count = more;
-    return true;
 }
 
-/* The object's count; NULL for want of memory. */
+/* The object's count. */
 static unsigned *count_of(struct oneib_allowance *allowance, uint64_t object)
 {
-    if (2 * (allowance->taken + 1) > allowance->place_count && !grow(allowance))
-        return NULL;
+    if (2 * (allowance->taken + 1) > allowance->place_count)
+        grow(allowance);
     struct oneib_allowance_entry *place =
         place_of(allowance->places, allowance->place_count, object);
     if (place->object == 0) {
@@ -69,10 +67,9 @@ static bool has_ended(const struct oneib_allowance *allowance, double now)
 }
 
 /* An object that waits and is named by 100,000 events more still waits once. */
-static bool let_wait(struct oneib_allowance *allowance, struct oneib_event event)
+static void let_wait(struct oneib_allowance *allowance, struct oneib_event event)
 {
-    struct oneib_error failure;
-    return oneib_event_note(&allowance->waiting, event, &failure) == 0;
+    oneib_event_note(&allowance->waiting, event);
 }
 
 bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct oneib_event event)
@@ -85,15 +82,14 @@ bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct 
         allowance->began = now;
 
     unsigned *events = count_of(allowance, object_of(event));
-    if (!events || *events < ONEIB_ALLOWANCE_EVENTS) {
-        if (events)
-            (*events)++;
+    if (*events < ONEIB_ALLOWANCE_EVENTS) {
+        (*events)++;
         return true;
     }
-    const bool waits = *events > ONEIB_ALLOWANCE_EVENTS || let_wait(allowance, event);
-    if (waits)
-        *events = ONEIB_ALLOWANCE_EVENTS + 1;
-    return !waits;
+    if (*events == ONEIB_ALLOWANCE_EVENTS)
+        let_wait(allowance, event);
+    *events = ONEIB_ALLOWANCE_EVENTS + 1;
+    return false;
 }
 
 bool oneib_allowance_release(struct oneib_allowance *allowance, double now,

@@ -226,14 +226,12 @@ static void reload(struct oneib_daemon *daemon)
 
 static void note_event(struct oneib_daemon *daemon, double now, struct oneib_event event)
 {
-    struct oneib_error failure;
     if (!oneib_allowance_take(&daemon->allowance, now, event)) {
         daemon->metrics.events_delayed++;
         return;
     }
-    if (oneib_event_note(&daemon->queue, event, &failure) < 0 ||
-        oneib_reread_note(&daemon->reread, now, event, &failure) < 0)
-        daemon->queue.everything = true;
+    oneib_event_note(&daemon->queue, event);
+    oneib_reread_note(&daemon->reread, now, event);
     oneib_poll_schedule_event(&daemon->schedule, now);
 }
 

@@ -219,7 +219,7 @@ int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_led
 int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error *err);
 /* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
  * Asks nobody. */
-int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err);
+void oneib_daemon_find_sharing(struct oneib_daemon *daemon);
 
 /* daemon_links.c: qos.links_file, where there is one and it is time. */
 void oneib_daemon_write_links(struct oneib_daemon *daemon);

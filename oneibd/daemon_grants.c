@@ -43,12 +43,10 @@ static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
 {
     const double now = oneib_now_ms();
     const struct oneib_event event = {.kind = ONEIB_EVENT_VM, .id = want->vm_id};
-    struct oneib_error ignored;
     if (!may_ask(node, now))
         return;
-    if (oneib_event_note(&daemon->queue, event, &ignored) < 0 ||
-        oneib_reread_note(&daemon->reread, now, event, &ignored) < 0)
-        daemon->queue.everything = true;
+    oneib_event_note(&daemon->queue, event);
+    oneib_reread_note(&daemon->reread, now, event);
     oneib_poll_schedule_event(&daemon->schedule, now);
 }
 
@@ -177,17 +175,15 @@ static bool is_anybody_new(const struct oneib_identities *identities)
     return false;
 }
 
-static int add_pins(const struct oneib_identities *identities, struct oneib_ledger *ledger,
-                    struct oneib_error *err)
+static void add_pins(const struct oneib_identities *identities, struct oneib_ledger *ledger)
 {
     for (size_t i = 0; i < identities->count; i++) {
         const struct oneib_identity *identity = &identities->items[i];
         struct oneib_ledger_host host = {.host_id = identity->host_id, .since = time(NULL)};
         memcpy(host.key, identity->key, sizeof host.key);
-        if (!identity->is_pinned && oneib_ledger_pin(ledger, &host, err) < 0)
-            return -1;
+        if (!identity->is_pinned)
+            oneib_ledger_pin(ledger, &host);
     }
-    return 0;
 }
 
 static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
@@ -208,11 +204,9 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
     struct oneib_error failure;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || !is_anybody_new(identities))
         return;
-    int status = oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, &failure);
-    if (status == 0)
-        status = add_pins(identities, &next, &failure);
-    if (status == 0)
-        status = write_ledger(daemon, &next, &failure);
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
+    add_pins(identities, &next);
+    const int status = write_ledger(daemon, &next, &failure);
     if (status < 0)
         oneib_daemon_complain(daemon, &failure);
     for (size_t i = 0; status == 0 && i < identities->count; i++)
@@ -221,24 +215,22 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
 }
 
 /* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
-static int remember_pins(struct oneib_daemon *daemon, struct oneib_error *err)
+static void remember_pins(struct oneib_daemon *daemon)
 {
     const struct oneib_ledger *now = &daemon->snapshot.kept.ledger;
     struct oneib_ledger pins;
     if (daemon->snapshot.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
-        return 0;
-    if (oneib_ledger_copy(now, &pins, err) < 0)
-        return -1;
+        return;
+    oneib_ledger_copy(now, &pins);
     oneib_ledger_clear(&daemon->pins);
     daemon->pins = pins;
-    return 0;
 }
 
 static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_identities identities;
-    if (remember_pins(daemon, err) < 0 ||
-        oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
+    remember_pins(daemon);
+    if (oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
                               &identities, &daemon->grant_findings, err) < 0)
         return -1;
     int status = 0;
@@ -655,15 +647,14 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
         .node_count = snapshots.count,
         .ledger = &snapshot->kept.ledger,
     };
-    int status = oneib_gate_compute(&input, &gate, err);
+    oneib_gate_compute(&input, &gate);
     free(snapshots.items);
-    if (status == 0) {
-        daemon->gated = gate.kept + gate.withheld > 0;
-        daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
-        status = oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table, err);
-    }
+    daemon->gated = gate.kept + gate.withheld > 0;
+    daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
+    oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table);
+
     oneib_gate_clear(&gate);
-    return status;
+    return 0;
 }
 
 /* ---- what nodes have that they should not ---------------------------------------------------- */
@@ -683,8 +674,8 @@ static int note_strays(struct oneib_daemon *daemon, const struct snapshots *snap
 
 /* ---- a turn's part --------------------------------------------------------------------------- */
 
-static int compute_grants(struct oneib_daemon *daemon, const struct snapshots *snapshots,
-                          struct oneib_grants *grants, struct oneib_error *err)
+static void compute_grants(struct oneib_daemon *daemon, const struct snapshots *snapshots,
+                           struct oneib_grants *grants)
 {
     const struct oneib_policy policy = {.site = daemon->config.site};
     const struct oneib_grants_input input = {
@@ -696,11 +687,9 @@ static int compute_grants(struct oneib_daemon *daemon, const struct snapshots *s
         .node_count = snapshots->count,
         .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,
     };
-    if (oneib_grants_compute(&input, grants, &daemon->grant_findings, err) < 0)
-        return -1;
+    oneib_grants_compute(&input, grants, &daemon->grant_findings);
     if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), LATER_MS);
-    return 0;
 }
 
 static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,
@@ -711,7 +700,7 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
         return -1;
     int status = note_strays(daemon, &snapshots, err);
     if (status == 0)
-        status = compute_grants(daemon, &snapshots, grants, err);
+        compute_grants(daemon, &snapshots, grants);
     if (status == 0)
         status = tell_keys(daemon, grants, &snapshots, err);
     if (status == 0)

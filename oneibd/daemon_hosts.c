@@ -70,8 +70,7 @@ int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
                              const struct oneib_error *failure, struct oneib_error *err)
 {
     daemon->metrics.errors[failure->code]++;
-    if (oneib_id_set_add(&daemon->hosts_failed, host_id, err) < 0)
-        return -1;
+    oneib_id_set_add(&daemon->hosts_failed, host_id);
     oneib_id_set_sort(&daemon->hosts_failed);
     return oneib_findings_add(
         &daemon->host_findings, ONEIB_WARNING, "host-not-written",
@@ -166,14 +165,11 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
     return 0;
 }
 
-static int compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes,
-                   struct oneib_error *err)
+static void compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes)
 {
-    if (oneib_host_attributes_compute(&daemon->snapshot.cloud, daemon->leaves.items,
-                                      daemon->leaves.count, attributes, err) < 0)
-        return -1;
+    oneib_host_attributes_compute(&daemon->snapshot.cloud, daemon->leaves.items,
+                                  daemon->leaves.count, attributes);
     leave_out_unusable(daemon, attributes);
-    return 0;
 }
 
 int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err)
@@ -181,9 +177,9 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
     struct oneib_hosts_attributes attributes = {0};
     if (!daemon->has_cloud)
         return 0;
-    if ((daemon->config.one.writer && find_leaves(daemon, err) < 0) ||
-        compute(daemon, &attributes, err) < 0)
+    if (daemon->config.one.writer && find_leaves(daemon, err) < 0)
         return -1;
+    compute(daemon, &attributes);
     keep_metrics(daemon, &attributes);
     const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
     oneib_host_attributes_clear(&attributes);
@@ -195,9 +191,11 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
 int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
 {
     struct oneib_hosts_attributes *all = &daemon->host_attributes;
-    struct oneib_error ignored; /* it is told later */
-    if (!daemon->config.one.writer || (all->count == 0 && compute(daemon, all, &ignored) < 0))
+    /* it is told later */
+    if (!daemon->config.one.writer)
         return -1;
+    if (all->count == 0)
+        compute(daemon, all);
     const struct oneib_host_attributes *item = oneib_host_attributes_of(all, host_id);
     return item && item->differs_free ? (int32_t)item->vfs_free : -1;
 }

@@ -41,9 +41,8 @@ int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error 
     return 0;
 }
 
-int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err)
+void oneib_daemon_find_sharing(struct oneib_daemon *daemon)
 {
     oneib_findings_clear(&daemon->sharing_findings);
-    return oneib_levels_judge_sharing(&daemon->snapshot, &daemon->routes, &daemon->sharing_findings,
-                                      err);
+    oneib_levels_judge_sharing(&daemon->snapshot, &daemon->routes, &daemon->sharing_findings);
 }

@@ -32,41 +32,33 @@ static int add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links,
     return 0;
 }
 
-static int add_cluster(const struct oneib_member_ports *ports,
-                       const struct oneib_partition *partition, uint32_t network_id,
-                       struct oneib_links *links, struct oneib_error *err)
+static void add_cluster(const struct oneib_member_ports *ports,
+                        const struct oneib_partition *partition, uint32_t network_id,
+                        struct oneib_links *links)
 {
     oneib_guid *guids;
     size_t count;
-    if (oneib_member_ports_of(ports, partition, &guids, &count, err) < 0)
-        return -1;
-    const int status = oneib_links_add_cluster(links, network_id, partition->sl, guids, count, err);
+    oneib_member_ports_of(ports, partition, &guids, &count);
+    oneib_links_add_cluster(links, network_id, partition->sl, guids, count);
     free(guids);
-    return status;
 }
 
-static int add_all_clusters(const struct oneib_member_ports *ports,
-                            const struct oneib_partition_table *table, struct oneib_links *links,
-                            struct oneib_error *err)
+static void add_all_clusters(const struct oneib_member_ports *ports,
+                             const struct oneib_partition_table *table, struct oneib_links *links)
 {
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
-        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
-            add_cluster(ports, &table->items[i], id, links, err) < 0)
-            return -1;
+        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id))
+            add_cluster(ports, &table->items[i], id, links);
     }
-    return 0;
 }
 
-static int add_clusters(const struct oneib_snapshot *snapshot, struct oneib_links *links,
-                        struct oneib_error *err)
+static void add_clusters(const struct oneib_snapshot *snapshot, struct oneib_links *links)
 {
     struct oneib_member_ports ports;
-    if (oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports, err) < 0)
-        return -1;
-    const int status = add_all_clusters(&ports, &snapshot->desired.table, links, err);
+    oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports);
+    add_all_clusters(&ports, &snapshot->desired.table, links);
     oneib_member_ports_clear(&ports);
-    return status;
 }
 
 static bool has_this(const char *path, const struct oneib_text *text)
@@ -103,7 +95,7 @@ static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
     struct oneib_links links = {.routes = daemon->routes};
     int status = add_hosts(&daemon->snapshot.cloud, &links, err);
     if (status == 0)
-        status = add_clusters(&daemon->snapshot, &links, err);
+        add_clusters(&daemon->snapshot, &links);
     if (status == 0)
         status = write_file(daemon, &links, err);
     daemon->routes = links.routes;

@@ -18,16 +18,15 @@ static void distrust_what_others_wrote(struct oneib_daemon *daemon)
         daemon->queue.everything = true;
 }
 
-static int add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *due,
-                           struct oneib_error *err)
+static void add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *due)
 {
     distrust_what_others_wrote(daemon);
     if (due->reread || !daemon->has_cloud)
         daemon->queue.everything = true;
     if (!due->poll || daemon->queue.everything)
-        return 0;
+        return;
     daemon->queue.new_vms = true;
-    return oneib_work_queue_unsettled(&daemon->snapshot.cloud, &daemon->queue, err);
+    oneib_work_queue_unsettled(&daemon->snapshot.cloud, &daemon->queue);
 }
 
 /* Only a call of oned's may be interrupted. */
@@ -95,8 +94,7 @@ int oneib_daemon_read(struct oneib_daemon *daemon, const struct oneib_due *due, 
     *changed = false;
     if (is_about_nodes_alone(daemon, due))
         return 0;
-    if (add_what_is_due(daemon, due, err) < 0)
-        return -1;
+    add_what_is_due(daemon, due);
     if (oneib_work_queue_is_empty(&daemon->queue))
         return 0;
 

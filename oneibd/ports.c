@@ -101,8 +101,7 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
     bool changed = false, written;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost)
         return 0;
-    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     int status = pin_all(daemon, &next, &changed, err);
     if (status == 0 && changed)
         status = write_ports(daemon, &next, &written, err);
@@ -181,8 +180,7 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
 {
     struct oneib_ledger next;
     bool changed = false;
-    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     for (size_t i = 0; i < next.port_count; i++)
         find_place(&next.ports[i], links, &changed);
     *written = true;
@@ -216,19 +214,14 @@ static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *li
 }
 
 /* *changed: there are others than before. */
-static int find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
-                      bool *changed, struct oneib_error *err)
+static void find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
+                       bool *changed)
 {
     struct oneib_findings found = {0};
-    if (oneib_twin_ports_report(links->items, links->count, &daemon->snapshot.cloud, &found, err) <
-        0) {
-        oneib_findings_clear(&found);
-        return -1;
-    }
+    oneib_twin_ports_report(links->items, links->count, &daemon->snapshot.cloud, &found);
     *changed |= found.count != daemon->twin_findings.count;
     oneib_findings_clear(&daemon->twin_findings);
     daemon->twin_findings = found;
-    return 0;
 }
 
 int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
@@ -244,7 +237,7 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct 
     bool written;
     int status = find_places(daemon, &links, &written, err);
     if (status == 0)
-        status = find_twins(daemon, &links, changed, err);
+        find_twins(daemon, &links, changed);
     oneib_fabric_links_clear(&links);
     if (status == 0 && written)
         daemon->places_of = now;

@@ -136,8 +136,8 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     oneib_findings_copy(&daemon->level_findings, 0, &now);
     oneib_findings_copy(&daemon->twin_findings, 0, &now);
     oneib_findings_copy(&daemon->sharing_findings, 0, &now);
-    if (oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now, err) < 0 ||
-        note_entry(daemon, &now, err) < 0) {
+    oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now);
+    if (note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
     }
@@ -188,9 +188,10 @@ static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply
     if (!daemon->settled || result->outcome == ONEIB_STANDBY)
         return;
     const bool is_new = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
-    if ((subnet_is_new && oneib_daemon_read_at_levels(daemon, &failure) < 0) ||
-        (is_new && oneib_daemon_find_sharing(daemon, &failure) < 0))
+    if (subnet_is_new && oneib_daemon_read_at_levels(daemon, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
+    else if (is_new)
+        oneib_daemon_find_sharing(daemon);
 }
 
 /* What was applied, for metrics and the log. What a standby has just written the master has not
@@ -217,22 +218,19 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
 }
 
 /* What virtual ports are compared with, as of now. */
-static int take_reports(struct oneib_daemon *daemon, struct oneib_error *err)
+static void take_reports(struct oneib_daemon *daemon)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     const double now = oneib_now_ms();
     oneib_vports_forget_reports(&snapshot->vports);
     if (!oneib_vports_are_wanted(&daemon->config))
-        return 0;
+        return;
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const struct oneib_node *node = &daemon->nodes.items[i];
         const struct oneib_host *host = oneib_cloud_host(&snapshot->cloud, node->identity.host_id);
-        if (host && oneib_node_is_heard(oneib_node_state(node, now)) &&
-            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count, err) <
-                0)
-            return -1;
+        if (host && oneib_node_is_heard(oneib_node_state(node, now)))
+            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count);
     }
-    return 0;
 }
 
 static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
@@ -246,8 +244,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         .context = daemon,
     };
     const bool written = snapshot->changed;
-    if (take_reports(daemon, err) < 0)
-        return -1;
+    take_reports(daemon);
     daemon->insisting = !written;
     struct oneib_apply_result result;
     if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, snapshot, &options, &result,
@@ -270,8 +267,7 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
 {
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct oneib_changes changes = {0};
-    if (oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes, err) < 0)
-        return -1;
+    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes);
     const int status = apply(daemon, &changes, subnet_is_new, event_ms, err);
     oneib_changes_clear(&changes);
     return status;
@@ -298,8 +294,7 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
 {
     if (open_fabric(daemon, err) < 0)
         return -1;
-    if (take_reports(daemon, err) < 0)
-        return -1;
+    take_reports(daemon);
     oneib_snapshot_read_subnet(&daemon->config, daemon->fabric, &daemon->snapshot);
     oneib_sm_doubt(daemon->manager);
     if (!daemon->snapshot.subnet_known) {
@@ -345,7 +340,7 @@ static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_s
     bool changed;
     int status = 0;
     for (size_t i = 0; i < networks->count && status == 0; i++)
-        status = oneib_work_queue_network(&queue, networks->items[i], err);
+        oneib_work_queue_network(&queue, networks->items[i]);
     if (status == 0 && networks->count > 0)
         status = oneib_daemon_read_at(daemon, &queue, &changed, err);
     oneib_work_queue_clear(&queue);
@@ -422,8 +417,7 @@ static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_da
                        struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     int status = oneib_entry_put(&next, entry, err);
     if (status == 0) {
         oneib_signals_allow();
@@ -553,8 +547,7 @@ static int read_news(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     bool proves;
-    if (take_reports(daemon, err) < 0)
-        return -1;
+    take_reports(daemon);
     if (!oneib_vports_have_news(&snapshot->vports))
         return 0;
     if (oneib_vports_read_news(daemon->fabric, &snapshot->vports, &snapshot->subnet, &proves, err) <
@@ -624,12 +617,10 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
 /* That opensm hears of a VM comes before what is known of its host already. */
 static void look_at_hosts_next(struct oneib_daemon *daemon)
 {
-    struct oneib_error ignored;
     if (daemon->hosts_later.count == 0)
         return;
     for (size_t i = 0; i < daemon->hosts_later.count; i++)
-        if (oneib_work_queue_host(&daemon->queue, daemon->hosts_later.items[i], &ignored) < 0)
-            daemon->queue.everything = true;
+        oneib_work_queue_host(&daemon->queue, daemon->hosts_later.items[i]);
     daemon->hosts_later.count = 0;
     oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
 }

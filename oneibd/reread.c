@@ -10,27 +10,28 @@ static void tidy(struct oneib_id_set *ids)
         oneib_id_set_sort(ids);
 }
 
-int oneib_event_note(struct oneib_work_queue *queue, struct oneib_event event,
-                     struct oneib_error *err)
+void oneib_event_note(struct oneib_work_queue *queue, struct oneib_event event)
 {
     switch (event.kind) {
     case ONEIB_EVENT_NOTHING:
     case ONEIB_EVENT_DOCUMENT: /* of no object in the cloud */
-        return 0;
+        return;
     case ONEIB_EVENT_VM:
         tidy(&queue->vms);
-        return oneib_work_queue_vm(queue, event.id, err);
+        oneib_work_queue_vm(queue, event.id);
+        return;
     case ONEIB_EVENT_NETWORK:
         tidy(&queue->networks);
-        return oneib_work_queue_network(queue, event.id, err);
+        oneib_work_queue_network(queue, event.id);
+        return;
     case ONEIB_EVENT_HOST:
         tidy(&queue->hosts);
-        return oneib_work_queue_host(queue, event.id, err);
+        oneib_work_queue_host(queue, event.id);
+        return;
     case ONEIB_EVENT_GAP:
         queue->everything = true;
-        return 0;
+        return;
     }
-    return 0;
 }
 
 static bool is_silent(const struct oneib_reread *reread)
@@ -38,14 +39,13 @@ static bool is_silent(const struct oneib_reread *reread)
     return oneib_work_queue_is_empty(&reread->young) && oneib_work_queue_is_empty(&reread->old);
 }
 
-int oneib_reread_note(struct oneib_reread *reread, double now, struct oneib_event event,
-                      struct oneib_error *err)
+void oneib_reread_note(struct oneib_reread *reread, double now, struct oneib_event event)
 {
     if (event.kind == ONEIB_EVENT_GAP)
-        return 0;
+        return;
     if (is_silent(reread))
         reread->turn_at = now + ONEIB_ECHO_MS;
-    return oneib_event_note(&reread->young, event, err);
+    oneib_event_note(&reread->young, event);
 }
 
 bool oneib_reread_take(struct oneib_reread *reread, double now, struct oneib_work_queue *queue)
@@ -54,9 +54,7 @@ bool oneib_reread_take(struct oneib_reread *reread, double now, struct oneib_wor
         return false;
 
     const bool something = !oneib_work_queue_is_empty(&reread->old);
-    struct oneib_error failure;
-    if (oneib_work_queue_join(queue, &reread->old, &failure) < 0)
-        queue->everything = true;
+    oneib_work_queue_join(queue, &reread->old);
     oneib_work_queue_clear(&reread->old);
     reread->old = reread->young;
     reread->young = (struct oneib_work_queue){0};

@@ -22,12 +22,10 @@ struct oneib_reread {
 };
 
 /* Puts what an event names onto the work queue; a GAP is everything, NOTHING is nothing. */
-int oneib_event_note(struct oneib_work_queue *queue, struct oneib_event event,
-                     struct oneib_error *err);
+void oneib_event_note(struct oneib_work_queue *queue, struct oneib_event event);
 
 /* An event has come. A GAP has no re-read: everything is read after it anyway. */
-int oneib_reread_note(struct oneib_reread *reread, double now, struct oneib_event event,
-                      struct oneib_error *err);
+void oneib_reread_note(struct oneib_reread *reread, double now, struct oneib_event event);
 /* Moves what is due onto the work queue. Returns whether there was something. */
 bool oneib_reread_take(struct oneib_reread *reread, double now, struct oneib_work_queue *queue);
 /* Milliseconds until something is due; `otherwise` when nothing is to be repeated. */

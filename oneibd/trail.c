@@ -24,9 +24,9 @@ static void say(const struct oneib_cloud *cloud, const struct oneib_news *news, 
         oneib_log(ONEIB_LOG_INFO, "%s", rest.data);
 }
 
-static int find_news(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
-                     const struct oneib_changes *changes, struct oneib_roster *now,
-                     struct oneib_news *news, struct oneib_error *err)
+static void find_news(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
+                      const struct oneib_changes *changes, struct oneib_roster *now,
+                      struct oneib_news *news)
 {
     const struct oneib_news_input input = {
         .before = trail->begun ? &trail->roster : NULL,
@@ -42,9 +42,8 @@ static int find_news(struct oneib_trail *trail, const struct oneib_snapshot *sna
         .held = snapshot->held,
         .begins = !trail->begun,
     };
-    if (oneib_news_make(&input, news, err) < 0)
-        return -1;
-    return oneib_news_prove(&evidence, now, &trail->leaving, news, err);
+    oneib_news_make(&input, news);
+    oneib_news_prove(&evidence, now, &trail->leaving, news);
 }
 
 int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
@@ -53,13 +52,12 @@ int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *s
 {
     struct oneib_roster now;
     struct oneib_news news = {0};
-    if (oneib_roster_make(&snapshot->cloud, &snapshot->desired, &now, err) < 0)
-        return -1;
+    oneib_roster_make(&snapshot->cloud, &snapshot->desired, &now);
     int status = 0;
     if (trail->begun && gated)
         status = oneib_roster_postpone(&trail->roster, &snapshot->desired.table, &now, err);
     if (status == 0)
-        status = find_news(trail, snapshot, changes, &now, &news, err);
+        find_news(trail, snapshot, changes, &now, &news);
     if (status == 0) {
         say(&snapshot->cloud, &news, fresh);
         oneib_roster_clear(&trail->roster);

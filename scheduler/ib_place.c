@@ -37,7 +37,7 @@ static int narrow_message(const struct oneib_config *config, struct oneib_sched_
         fprintf(stderr, "oneib: oned is asked for each VM and host: %s\n", why.text);
     int status = oneib_place(config, message, has_pools, &window, err);
     if (status == 0 && window.vm_count > 0)
-        status = oneib_sched_message_write(message, &window, changed, err);
+        oneib_sched_message_write(message, &window, changed);
     oneib_window_clear(&window);
     return status;
 }

@@ -85,7 +85,7 @@ static int arrange(struct placing *placing, const struct oneib_cloud *running,
     window->links = links;
     int status = oneib_patience_check(err);
     if (status == 0)
-        status = oneib_window_offer(window, err);
+        oneib_window_offer(window);
     window->links = NULL;
     if (status < 0)
         oneib_window_clear(window);
@@ -102,9 +102,8 @@ static int arrange_by_links(struct placing *placing, const struct oneib_cloud *r
     if (oneib_links_load(config->qos.links_file, time(NULL), &links, err) < 0)
         return -1;
     links.is_exclusive = config->qos.exclusive;
-    int status = oneib_links_catch_up(&links, running, err);
-    if (status == 0)
-        status = arrange(placing, running, &links, err);
+    oneib_links_catch_up(&links, running);
+    int status = arrange(placing, running, &links, err);
     oneib_links_clear(&links);
     return status;
 }
@@ -138,9 +137,8 @@ static int place(struct placing *placing, bool has_pools, struct oneib_error *er
     struct oneib_id_set networks = {0};
     if (!has_pools && (reach_oned(placing, err) < 0 || ask_vms(placing, err) < 0))
         return -1;
-    int status = oneib_waiting_networks(placing->message, &networks, err);
-    if (status == 0)
-        status = place_for(placing, has_pools, &networks, err);
+    oneib_waiting_networks(placing->message, &networks);
+    int status = place_for(placing, has_pools, &networks, err);
     oneib_id_set_clear(&networks);
     return status;
 }

@@ -68,9 +68,8 @@ static int read_hosts(struct work *work, struct oneib_error *err)
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *nic = &cloud->attachments[i];
         if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID &&
-            !oneib_cloud_host(&work->message->cloud, nic->host_id) &&
-            oneib_id_set_add(&work->hosts, nic->host_id, err) < 0)
-            return -1;
+            !oneib_cloud_host(&work->message->cloud, nic->host_id))
+            oneib_id_set_add(&work->hosts, nic->host_id);
     }
     oneib_id_set_sort(&work->hosts);
     for (size_t i = 0; i < work->hosts.count; i++)

@@ -91,7 +91,6 @@ static inline struct oneib_exits tree_exits(const struct tree *tree, oneib_guid 
 
 static inline struct oneib_routes tree_routes(const struct tree *tree)
 {
-    struct oneib_error err;
     struct oneib_routes routes;
     const size_t switches = tree->leaves + (tree->pods + 1) * tree->spines;
     struct tree_links links = {
@@ -111,8 +110,7 @@ static inline struct oneib_routes tree_routes(const struct tree *tree)
         exits[count++] = tree_exits(tree, TREE_SPINE + spine);
     for (unsigned s = 0; tree->pods > 1 && s < tree->spines; s++)
         exits[count++] = tree_exits(tree, TREE_CORE + s);
-    if (oneib_routes_make(links.items, links.count, &subnet, exits, count, &routes, &err) < 0)
-        abort();
+    oneib_routes_make(links.items, links.count, &subnet, exits, count, &routes);
     free(links.items);
     free(exits);
     free(ports);

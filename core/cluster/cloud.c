@@ -7,42 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct oneib_error *err)
+struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud)
 {
-    if (oneib_reserve(&cloud->networks, &cloud->network_capacity, cloud->network_count + 1,
-                      sizeof *cloud->networks, err) < 0)
-        return NULL;
+    oneib_grow(&cloud->networks, &cloud->network_capacity, cloud->network_count + 1,
+               sizeof *cloud->networks);
     struct oneib_network *network = &cloud->networks[cloud->network_count++];
     *network = (struct oneib_network){.uid = ONEIB_NO_ID, .gid = ONEIB_NO_ID};
     return network;
 }
 
-struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_error *err)
+struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud)
 {
-    if (oneib_reserve(&cloud->hosts, &cloud->host_capacity, cloud->host_count + 1,
-                      sizeof *cloud->hosts, err) < 0)
-        return NULL;
+    oneib_grow(&cloud->hosts, &cloud->host_capacity, cloud->host_count + 1, sizeof *cloud->hosts);
     struct oneib_host *host = &cloud->hosts[cloud->host_count++];
     *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1, .state = -1};
     return host;
 }
 
-struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
-                                                    struct oneib_error *err)
+struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud)
 {
-    if (oneib_reserve(&cloud->attachments, &cloud->attachment_capacity, cloud->attachment_count + 1,
-                      sizeof *cloud->attachments, err) < 0)
-        return NULL;
+    oneib_grow(&cloud->attachments, &cloud->attachment_capacity, cloud->attachment_count + 1,
+               sizeof *cloud->attachments);
     struct oneib_attachment *attachment = &cloud->attachments[cloud->attachment_count++];
     memset(attachment, 0, sizeof *attachment);
     return attachment;
 }
 
-struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err)
+struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host)
 {
-    if (oneib_reserve(&host->ports, &host->port_capacity, host->port_count + 1, sizeof *host->ports,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&host->ports, &host->port_capacity, host->port_count + 1, sizeof *host->ports);
     struct oneib_hca_port *port = &host->ports[host->port_count++];
     memset(port, 0, sizeof *port);
     return port;
@@ -57,21 +50,17 @@ static struct oneib_given_device *find_given(const struct oneib_host *host,
     return NULL;
 }
 
-int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id,
-                    struct oneib_error *err)
+void oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id)
 {
     struct oneib_given_device *given = find_given(host, address);
     if (given) {
         if (given->vm_id != vm_id)
             given->vm_id = ONEIB_NO_ID;
-        return 0;
+        return;
     }
-    if (oneib_reserve(&host->given, &host->given_capacity, host->given_count + 1,
-                      sizeof *host->given, err) < 0)
-        return -1;
+    oneib_grow(&host->given, &host->given_capacity, host->given_count + 1, sizeof *host->given);
     host->given[host->given_count++] =
         (struct oneib_given_device){.address = *address, .vm_id = vm_id};
-    return 0;
 }
 
 uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address)
@@ -80,28 +69,24 @@ uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_p
     return given ? given->vm_id : ONEIB_NO_ID;
 }
 
-int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
-                             enum oneib_membership membership, struct oneib_error *err)
+void oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
+                              enum oneib_membership membership)
 {
-    if (oneib_reserve(&network->static_members, &network->static_capacity,
-                      network->static_count + 1, sizeof *network->static_members, err) < 0)
-        return -1;
+    oneib_grow(&network->static_members, &network->static_capacity, network->static_count + 1,
+               sizeof *network->static_members);
     network->static_members[network->static_count++] =
         (struct oneib_static_member){.guid = guid, .membership = membership};
-    return 0;
 }
 
 /* Copies the ids into a list of them that is looked up by halving. */
-static int set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const uint32_t *ids,
-                   size_t count, struct oneib_error *err)
+static void set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const uint32_t *ids,
+                    size_t count)
 {
-    if (oneib_reserve(list, capacity, count, sizeof **list, err) < 0)
-        return -1;
+    oneib_grow(list, capacity, count, sizeof **list);
     if (count)
         memcpy(*list, ids, count * sizeof *ids);
     *list_count = count;
     ONEIB_SORT(*list, count, oneib_compare_u32);
-    return 0;
 }
 
 static bool has_id(const uint32_t *list, size_t count, uint32_t id)
@@ -109,10 +94,9 @@ static bool has_id(const uint32_t *list, size_t count, uint32_t id)
     return ONEIB_FIND(&id, list, count, oneib_compare_u32);
 }
 
-int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
-                          struct oneib_error *err)
+void oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count)
 {
-    return set_ids(&network->vms, &network->vm_count, &network->vm_capacity, ids, count, err);
+    set_ids(&network->vms, &network->vm_count, &network->vm_capacity, ids, count);
 }
 
 bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
@@ -120,11 +104,11 @@ bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
     return has_id(network->vms, network->vm_count, vm_id);
 }
 
-int oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids, size_t count,
-                                   struct oneib_error *err)
+void oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids,
+                                    size_t count)
 {
-    return set_ids(&network->reservations, &network->reservation_count,
-                   &network->reservation_capacity, ids, count, err);
+    set_ids(&network->reservations, &network->reservation_count, &network->reservation_capacity,
+            ids, count);
 }
 
 bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id)
@@ -218,14 +202,14 @@ int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, si
         const bool fits = *count < ONEIB_HOST_KEYS_MAX &&
                           parse_key(&text, end, *count == 0, &pkey) &&
                           (*count == 0 || pkey > (*keys)[*count - 1]);
-        if (!fits || oneib_reserve(keys, &capacity, *count + 1, sizeof **keys, err) < 0) {
+        if (!fits) {
             free(*keys);
             *keys = NULL;
             *count = 0;
-            return fits ? -1
-                        : oneib_fail(err, ONEIB_ERROR_INPUT,
-                                     "IB_KEYS is not a list of P_Keys in ascending order");
+            return oneib_fail(err, ONEIB_ERROR_INPUT,
+                              "IB_KEYS is not a list of P_Keys in ascending order");
         }
+        oneib_grow(keys, &capacity, *count + 1, sizeof **keys);
         (*keys)[(*count)++] = pkey;
     }
     return 0;

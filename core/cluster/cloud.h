@@ -176,26 +176,22 @@ struct oneib_cloud {
     uint32_t vm_end;  /* one beyond the highest VM id that was read and is known to be a VM's */
 };
 
-/* Each returns the new, zeroed element at the end (valid until the next add), or NULL with err set.
- */
-struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct oneib_error *err);
-struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_error *err);
-struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
-                                                    struct oneib_error *err);
-struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err);
+/* Each returns the new, zeroed element at the end (valid until the next add), never NULL. */
+struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud);
+struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud);
+struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud);
+struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host);
 /* Of two VMs with one address neither is believed: the device is nobody's then (ONEIB_NO_ID). */
-int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id,
-                    struct oneib_error *err);
+void oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id);
 /* The VM that oned has given the device to; ONEIB_NO_ID: none. */
 uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address);
-int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
-                             enum oneib_membership membership, struct oneib_error *err);
+void oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
+                              enum oneib_membership membership);
 /* Copies the ids of the VMs that the network's document names, in any order, with repetitions. */
-int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
-                          struct oneib_error *err);
+void oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count);
 /* Copies the ids of the networks to which it leases addresses, in any order, with repetitions. */
-int oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids, size_t count,
-                                   struct oneib_error *err);
+void oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids,
+                                    size_t count);
 /* Whether it leases addresses to that network. */
 bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id);
 /* Likewise, or, where it is unreadable, nobody knows. */

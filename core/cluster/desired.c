@@ -3,6 +3,7 @@
  * statuses. */
 #include "cluster/desired.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
@@ -74,51 +75,43 @@ void oneib_close_names(struct oneib_text *text, size_t count)
         oneib_text_printf(text, " and %zu more", count - ATTACHMENTS_NAMED);
 }
 
-static int add_full_member(struct oneib_work *work, struct oneib_partition *partition,
-                           oneib_guid guid, struct oneib_error *err)
+static void add_full_member(struct oneib_work *work, struct oneib_partition *partition,
+                            oneib_guid guid)
 {
-    if (!oneib_guid_is_foreign(work, guid))
-        return oneib_findings_add(work->findings, ONEIB_WARNING, "default-guid-site",
-                                  "remove it from default_partition.full_members of oneib.conf",
-                                  err,
-                                  "0x%016" PRIx64 " is to be a full member of the default "
-                                  "partition, and is no adapter's GUID but one of those that oneib "
-                                  "gives to VFs: it is refused",
-                                  guid);
-    return oneib_partition_add_member(
+    if (!oneib_guid_is_foreign(work, guid)) {
+        oneib_findings_note(work->findings, ONEIB_WARNING, "default-guid-site",
+                            "remove it from default_partition.full_members of oneib.conf",
+                            "0x%016" PRIx64 " is to be a full member of the default "
+                            "partition, and is no adapter's GUID but one of those that oneib "
+                            "gives to VFs: it is refused",
+                            guid);
+        return;
+    }
+    oneib_partition_add_member(
         partition,
-        (struct oneib_member){.guid = guid, .kind = ONEIB_MEMBER_GUID, .membership = ONEIB_FULL},
-        err);
+        (struct oneib_member){.guid = guid, .kind = ONEIB_MEMBER_GUID, .membership = ONEIB_FULL});
 }
 
-static int add_full_members(struct oneib_work *work, struct oneib_partition *partition,
-                            struct oneib_error *err)
+static void add_full_members(struct oneib_work *work, struct oneib_partition *partition)
 {
     size_t count = work->policy->default_full_count;
     if (count == 0)
-        return 0;
-    oneib_guid *guids = calloc(count, sizeof *guids);
-    if (!guids)
-        return oneib_fail_memory(err);
+        return;
+    oneib_guid *guids = oneib_alloc(count, sizeof *guids);
     memcpy(guids, work->policy->default_full_members, count * sizeof *guids);
     ONEIB_SORT(guids, count, oneib_guid_compare);
 
-    int outcome = 0;
-    for (size_t i = 0; outcome == 0 && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (i == 0 || guids[i] != guids[i - 1])
-            outcome = add_full_member(work, partition, guids[i], err);
+            add_full_member(work, partition, guids[i]);
     free(guids);
-    return outcome;
 }
 
 /* Written in every case: without a rule of its own opensm makes one that ignores the configured
  * full members. */
-static int add_default(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                       struct oneib_error *err)
+static void add_default(struct oneib_work *work, const struct oneib_ipoib_limits *limits)
 {
-    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table, err);
-    if (!partition)
-        return -1;
+    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table);
     snprintf(partition->name, sizeof partition->name, "Default");
     partition->pkey = ONEIB_PKEY_DEFAULT;
     if (work->policy->default_ipoib) {
@@ -126,115 +119,93 @@ static int add_default(struct oneib_work *work, const struct oneib_ipoib_limits 
         partition->mtu = limits->mtu;
         partition->rate = limits->rate;
     }
-    if (oneib_partition_add_member(
-            partition, (struct oneib_member){.kind = ONEIB_MEMBER_ALL, .membership = ONEIB_LIMITED},
-            err) < 0 ||
-        oneib_partition_add_member(
-            partition, (struct oneib_member){.kind = ONEIB_MEMBER_SELF, .membership = ONEIB_FULL},
-            err) < 0)
-        return -1;
-    return add_full_members(work, partition, err);
+    oneib_partition_add_member(
+        partition, (struct oneib_member){.kind = ONEIB_MEMBER_ALL, .membership = ONEIB_LIMITED});
+    oneib_partition_add_member(
+        partition, (struct oneib_member){.kind = ONEIB_MEMBER_SELF, .membership = ONEIB_FULL});
+    add_full_members(work, partition);
 }
 
 /* The partition of the cluster whose lines begin at `first`; returns where they end, or 0 on
  * failure. */
 static size_t add_cluster_partition(struct oneib_work *work,
-                                    const struct oneib_ipoib_limits *limits, size_t first,
-                                    struct oneib_error *err)
+                                    const struct oneib_ipoib_limits *limits, size_t first)
 {
     const struct oneib_line *line = &work->lines[first];
     const struct oneib_network *network = &work->cloud->networks[line->cluster];
-    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table, err);
-    if (!partition)
-        return 0;
+    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table);
     snprintf(partition->name, sizeof partition->name, "one%" PRIu32, network->id);
     partition->pkey = line->pkey;
     partition->indx0 = work->first_index[line->cluster];
     partition->sl = oneib_service_level_of(work, network);
     partition->has_sl = partition->sl != 0;
-    if (oneib_ipoib_of_network(work, limits, network, partition, err) < 0)
-        return 0;
+    oneib_ipoib_of_network(work, limits, network, partition);
 
     size_t end = first;
     for (; end < work->line_count && work->lines[end].pkey == line->pkey; end++)
-        if (oneib_partition_add_member(
-                partition,
-                (struct oneib_member){.guid = work->lines[end].guid,
-                                      .kind = ONEIB_MEMBER_GUID,
-                                      .membership = work->lines[end].membership},
-                err) < 0)
-            return 0;
+        oneib_partition_add_member(
+            partition, (struct oneib_member){.guid = work->lines[end].guid,
+                                             .kind = ONEIB_MEMBER_GUID,
+                                             .membership = work->lines[end].membership});
     return end;
 }
 
 ONEIB_ORDER(compare_partitions, struct oneib_partition *const,
             ONEIB_COMPARE((*left)->pkey, (*right)->pkey));
 
-static int append_static(struct oneib_work *work, const struct oneib_partition *partition,
-                         struct oneib_error *err)
+static void append_static(struct oneib_work *work, const struct oneib_partition *partition)
 {
     bool waits, refused;
-    if (oneib_static_is_refused(work, partition, &refused, err) < 0)
-        return -1;
+    oneib_static_is_refused(work, partition, &refused);
     if (refused)
-        return 0;
-    if (oneib_static_must_wait(work, partition, &waits, err) < 0)
-        return -1;
-    return waits ? 0 : oneib_static_append(work, partition, err);
+        return;
+    oneib_static_must_wait(work, partition, &waits);
+    if (!waits)
+        oneib_static_append(work, partition);
 }
 
 /* The static partitions and the clusters' in one row, by key: no key is in both. */
-static int merge_partitions(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                            const struct oneib_partition **static_partitions,
-                            struct oneib_error *err)
+static void merge_partitions(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                             const struct oneib_partition **static_partitions)
 {
     size_t line = 0, next = 0;
     while (line < work->line_count || next < work->static_partitions->count) {
         bool static_first =
             line == work->line_count || (next < work->static_partitions->count &&
                                          static_partitions[next]->pkey < work->lines[line].pkey);
-        if (static_first) {
-            if (append_static(work, static_partitions[next++], err) < 0)
-                return -1;
-        } else if ((line = add_cluster_partition(work, limits, line, err)) == 0) {
-            return -1;
-        }
+        if (static_first)
+            append_static(work, static_partitions[next++]);
+        else
+            line = add_cluster_partition(work, limits, line);
     }
-    return 0;
 }
 
-static int make_partitions(struct oneib_work *work, struct oneib_error *err)
+static void make_partitions(struct oneib_work *work)
 {
     struct oneib_ipoib_limits limits;
-    if (oneib_ipoib_limits(work, &limits, err) < 0 || add_default(work, &limits, err) < 0)
-        return -1;
+    oneib_ipoib_limits(work, &limits);
+    add_default(work, &limits);
 
     size_t count = work->static_partitions->count;
     const struct oneib_partition **static_partitions =
-        calloc(count ? count : 1, sizeof *static_partitions);
-    if (!static_partitions)
-        return oneib_fail_memory(err);
+        oneib_alloc(count ? count : 1, sizeof *static_partitions);
     for (size_t i = 0; i < count; i++)
         static_partitions[i] = &work->static_partitions->items[i];
     ONEIB_SORT(static_partitions, count, compare_partitions);
-    int outcome = merge_partitions(work, &limits, static_partitions, err);
+    merge_partitions(work, &limits, static_partitions);
     free(static_partitions);
-    return outcome;
 }
 
 /* A migrating attachment has two bindings: the one on its new host decides. */
-static int set_member_statuses(struct oneib_work *work, struct oneib_error *err)
+static void set_member_statuses(struct oneib_work *work)
 {
     size_t count = work->cloud->attachment_count;
     work->desired->member_statuses =
-        calloc(count ? count : 1, sizeof *work->desired->member_statuses);
-    if (!work->desired->member_statuses)
-        return oneib_fail_memory(err);
+        oneib_alloc(count ? count : 1, sizeof *work->desired->member_statuses);
     for (size_t i = 0; i < work->binding_count; i++)
         if (!work->bindings[i].is_source)
             work->desired->member_statuses[work->bindings[i].attachment] =
                 work->bindings[i].member_status;
-    return 0;
 }
 
 /* begins: zeroed; where the bindings of each attachment begin among all, by attachment. */
@@ -273,28 +244,22 @@ static void place_bindings(struct oneib_work *work, const uint32_t *begins)
     desired->binding_count = work->binding_count;
 }
 
-static int keep_bindings(struct oneib_work *work, struct oneib_error *err)
+static void keep_bindings(struct oneib_work *work)
 {
     const size_t count = work->cloud->attachment_count;
-    uint32_t *begins = calloc(count + 1, sizeof *begins);
-    work->desired->bindings = malloc((work->binding_count + 1) * sizeof *work->desired->bindings);
-    const bool has_room = begins && work->desired->bindings;
-    if (has_room) {
-        find_places(work, begins);
-        place_bindings(work, begins);
-    }
+    uint32_t *begins = oneib_alloc(count + 1, sizeof *begins);
+    work->desired->bindings = oneib_alloc(work->binding_count + 1, sizeof *work->desired->bindings);
+    find_places(work, begins);
+    place_bindings(work, begins);
     free(begins);
-    return has_room ? 0 : oneib_fail_memory(err);
 }
 
 /* clusters: for each network the index of the cluster that it is the network of. */
-static int add_clusters(struct oneib_work *work, uint32_t *clusters, struct oneib_error *err)
+static void add_clusters(struct oneib_work *work, uint32_t *clusters)
 {
     struct oneib_desired *desired = work->desired;
     size_t count = work->cloud->network_count;
-    if (oneib_reserve(&desired->clusters, &desired->cluster_capacity, count,
-                      sizeof *desired->clusters, err) < 0)
-        return -1;
+    oneib_grow(&desired->clusters, &desired->cluster_capacity, count, sizeof *desired->clusters);
     for (size_t i = 0; i < count; i++) {
         const struct oneib_entitlement *entitlement = &work->entitlements[i];
         if (entitlement->cluster != i)
@@ -305,16 +270,13 @@ static int add_clusters(struct oneib_work *work, uint32_t *clusters, struct onei
                                    .pkey = entitlement->pkey,
                                    .membership = entitlement->membership};
     }
-    return 0;
 }
 
-static int join_cluster(struct oneib_cluster *cluster, size_t index, struct oneib_error *err)
+static void join_cluster(struct oneib_cluster *cluster, size_t index)
 {
-    if (oneib_reserve(&cluster->attachments, &cluster->attachment_capacity,
-                      cluster->attachment_count + 1, sizeof *cluster->attachments, err) < 0)
-        return -1;
+    oneib_grow(&cluster->attachments, &cluster->attachment_capacity, cluster->attachment_count + 1,
+               sizeof *cluster->attachments);
     cluster->attachments[cluster->attachment_count++] = index;
-    return 0;
 }
 
 /* The VMs of a cluster that were counted last. */
@@ -340,8 +302,8 @@ static void count_attachment(struct oneib_work *work, struct oneib_cluster *clus
     }
 }
 
-static int fill_clusters(struct oneib_work *work, const uint32_t *clusters,
-                         struct last_vms *last_vms, struct oneib_error *err)
+static void fill_clusters(struct oneib_work *work, const uint32_t *clusters,
+                          struct last_vms *last_vms)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_network *network =
@@ -352,11 +314,9 @@ static int fill_clusters(struct oneib_work *work, const uint32_t *clusters,
         if (owner == ONEIB_NO_INDEX)
             continue;
         struct oneib_cluster *cluster = &work->desired->clusters[clusters[owner]];
-        if (join_cluster(cluster, i, err) < 0)
-            return -1;
+        join_cluster(cluster, i);
         count_attachment(work, cluster, i, &last_vms[clusters[owner]]);
     }
-    return 0;
 }
 
 /* Bindings lie by host and then by network, so a cluster meets each of its hosts in one stretch. */
@@ -375,36 +335,39 @@ static void count_hosts(struct oneib_work *work, const uint32_t *clusters, uint3
     }
 }
 
-static int make_clusters(struct oneib_work *work, struct oneib_error *err)
+static void make_clusters(struct oneib_work *work)
 {
     size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
-    uint32_t *clusters = calloc(count, sizeof *clusters);
-    uint32_t *last_hosts = calloc(count, sizeof *last_hosts);
-    struct last_vms *last_vms = calloc(count, sizeof *last_vms);
-    int outcome = clusters && last_hosts && last_vms ? 0 : oneib_fail_memory(err);
-    if (outcome == 0)
-        outcome = add_clusters(work, clusters, err);
-    if (outcome == 0)
-        outcome = fill_clusters(work, clusters, last_vms, err);
-    if (outcome == 0)
-        count_hosts(work, clusters, last_hosts);
+    uint32_t *clusters = oneib_alloc(count, sizeof *clusters);
+    uint32_t *last_hosts = oneib_alloc(count, sizeof *last_hosts);
+    struct last_vms *last_vms = oneib_alloc(count, sizeof *last_vms);
+    add_clusters(work, clusters);
+    fill_clusters(work, clusters, last_vms);
+    count_hosts(work, clusters, last_hosts);
     free(clusters);
     free(last_hosts);
     free(last_vms);
-    return outcome;
 }
 
 static int compute(struct oneib_work *work, struct oneib_error *err)
 {
-    if (oneib_static_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
-        oneib_plan_keys(work, err) < 0 || oneib_plan_service_levels(work, err) < 0 ||
-        oneib_examine_attachments(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
-        oneib_index_ports(work, err) < 0 || oneib_make_bindings(work, err) < 0 ||
-        oneib_judge_fenced(work, err) < 0 || oneib_judge_bindings(work, err) < 0 ||
-        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
-        set_member_statuses(work, err) < 0 || keep_bindings(work, err) < 0 ||
-        make_clusters(work, err) < 0 || oneib_count_multicast(work, err) < 0)
+    if (oneib_static_examine(work, err) < 0)
         return -1;
+    oneib_entitle(work);
+    oneib_plan_keys(work);
+    oneib_plan_service_levels(work);
+    oneib_examine_attachments(work);
+    oneib_collect_statics(work);
+    oneib_index_ports(work);
+    oneib_make_bindings(work);
+    oneib_judge_fenced(work);
+    oneib_judge_bindings(work);
+    oneib_fill_tables(work);
+    make_partitions(work);
+    set_member_statuses(work);
+    keep_bindings(work);
+    make_clusters(work);
+    oneib_count_multicast(work);
     oneib_findings_sort(work->findings);
     return 0;
 }
@@ -427,9 +390,7 @@ int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_
 {
     static const struct oneib_partition_table no_static_partitions;
     *desired = (struct oneib_desired){0};
-    struct oneib_work *work = calloc(1, sizeof *work);
-    if (!work)
-        return oneib_fail_memory(err);
+    struct oneib_work *work = oneib_alloc(1, sizeof *work);
     work->cloud = input->cloud;
     work->policy = input->policy;
     work->static_partitions =

@@ -226,7 +226,7 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * than it has in force. Additions are never held.
  * input: what *desired was computed from; input->in_force is not NULL.
  */
-int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
-                        size_t *held, struct oneib_error *err);
+void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
+                         size_t *held);
 
 #endif

@@ -56,29 +56,27 @@ static uint8_t level_for(struct levels *levels, const struct oneib_qos_class *qo
     return sl;
 }
 
-static int say_unknown(struct oneib_work *work, const struct oneib_network *network,
-                       struct oneib_error *err)
+static void say_unknown(struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "class-unknown",
-        "set IB_CLASS to one of qos.classes in oneib.conf, or define the class there", err,
+        "set IB_CLASS to one of qos.classes in oneib.conf, or define the class there",
         "%s is to be of a class%s%s%s that qos.classes do not have: it gets no service level",
         oneib_name_network(work, network->id).text, rules->class_invalid ? "" : " \"",
         rules->class_invalid ? "" : rules->qos_class, rules->class_invalid ? "" : "\"");
 }
 
 /* A tenant's word: whoever could choose the class would choose the best. */
-static int say_ignored(struct oneib_work *work, const struct oneib_network *network,
-                       struct oneib_error *err)
+static void say_ignored(struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     if (network == rules || !network->qos_class[0] ||
         (rules && strcmp(network->qos_class, rules->qos_class) == 0))
-        return 0;
-    return oneib_findings_add(
+        return;
+    oneib_findings_note(
         work->findings, ONEIB_NOTICE, "attribute-ignored",
-        "set it on the network that it is reserved from, or give the network to oneadmin", err,
+        "set it on the network that it is reserved from, or give the network to oneadmin",
         "%s says IB_CLASS, which does not count: %s", oneib_name_network(work, network->id).text,
         rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
 }
@@ -89,27 +87,24 @@ static bool is_in_force(const struct oneib_work *work, oneib_pkey pkey)
     return !work->in_force || oneib_partition_table_find(work->in_force, pkey);
 }
 
-static int say_waits(struct oneib_work *work, const struct oneib_network *network,
-                     const struct oneib_qos_class *qos_class, uint8_t sl, struct oneib_error *err)
+static void say_waits(struct oneib_work *work, const struct oneib_network *network,
+                      const struct oneib_qos_class *qos_class, uint8_t sl)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_NOTICE, "class-waits",
-        "when none of its VMs runs: oneib qos move NETWORK", err,
+        "when none of its VMs runs: oneib qos move NETWORK",
         "%s is of class \"%s\", and has SL %u, which is not that class's: it changes when the "
         "network is moved, for its multicast group keeps the SL that it was made with",
         oneib_name_network(work, network->id).text, qos_class->name, sl);
 }
 
-static int request_level(struct oneib_work *work, uint32_t network_id, uint8_t sl,
-                         struct oneib_error *err)
+static void request_level(struct oneib_work *work, uint32_t network_id, uint8_t sl)
 {
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->sl_requests, &desired->sl_request_capacity,
-                      desired->sl_request_count + 1, sizeof *desired->sl_requests, err) < 0)
-        return -1;
+    oneib_grow(&desired->sl_requests, &desired->sl_request_capacity, desired->sl_request_count + 1,
+               sizeof *desired->sl_requests);
     desired->sl_requests[desired->sl_request_count++] =
         (struct oneib_sl_request){.network_id = network_id, .sl = sl};
-    return 0;
 }
 
 static struct oneib_key_request *key_request_of(const struct oneib_work *work, uint32_t network_id)
@@ -120,24 +115,26 @@ static struct oneib_key_request *key_request_of(const struct oneib_work *work, u
     return NULL;
 }
 
-static int plan_network(struct oneib_work *work, const struct oneib_network *network,
-                        struct levels *levels, struct oneib_error *err)
+static void plan_network(struct oneib_work *work, const struct oneib_network *network,
+                         struct levels *levels)
 {
     const struct oneib_ledger_network *entry = oneib_ledger_network(work->ledger, network->id);
     const struct oneib_qos_class *qos_class = class_of(work, network);
     struct oneib_key_request *request = key_request_of(work, network->id);
-    if (say_ignored(work, network, err) < 0 ||
-        (class_name_of(work, network) && !qos_class && say_unknown(work, network, err) < 0))
-        return -1;
+    say_ignored(work, network);
+    if (class_name_of(work, network) && !qos_class)
+        say_unknown(work, network);
     if (request) {
         request->sl = level_for(levels, qos_class, entry ? entry->sl : 0);
-        return 0;
+        return;
     }
     if (!entry || !qos_class || is_of(qos_class, entry->sl))
-        return 0;
-    if (entry->sl != 0 || is_in_force(work, entry->pkey))
-        return say_waits(work, network, qos_class, entry->sl, err);
-    return request_level(work, network->id, level_for(levels, qos_class, 0), err);
+        return;
+    if (entry->sl != 0 || is_in_force(work, entry->pkey)) {
+        say_waits(work, network, qos_class, entry->sl);
+        return;
+    }
+    request_level(work, network->id, level_for(levels, qos_class, 0));
 }
 
 static bool is_planned(const struct oneib_work *work, const struct oneib_network *network)
@@ -146,13 +143,11 @@ static bool is_planned(const struct oneib_work *work, const struct oneib_network
            !network->being_created && !oneib_shares_its_parents(work, network);
 }
 
-static int plan_all(struct oneib_work *work, struct levels *levels, struct oneib_error *err)
+static void plan_all(struct oneib_work *work, struct levels *levels)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (is_planned(work, &work->cloud->networks[i]) &&
-            plan_network(work, &work->cloud->networks[i], levels, err) < 0)
-            return -1;
-    return 0;
+        if (is_planned(work, &work->cloud->networks[i]))
+            plan_network(work, &work->cloud->networks[i], levels);
 }
 
 static bool is_copied(const struct oneib_network *network)
@@ -160,7 +155,7 @@ static bool is_copied(const struct oneib_network *network)
     return !network->other_driver && !oneib_network_is_doubtful(network) && !network->being_created;
 }
 
-static int list_copies(struct oneib_work *work, struct oneib_error *err)
+static void list_copies(struct oneib_work *work)
 {
     struct oneib_desired *desired = work->desired;
     for (size_t i = 0; i < work->cloud->network_count; i++) {
@@ -168,21 +163,20 @@ static int list_copies(struct oneib_work *work, struct oneib_error *err)
         const uint8_t sl = oneib_service_level_of(work, oneib_key_giver(work, network));
         if (!is_copied(network) || sl == network->shown_sl)
             continue;
-        if (oneib_reserve(&desired->sl_copies, &desired->sl_copy_capacity,
-                          desired->sl_copy_count + 1, sizeof *desired->sl_copies, err) < 0)
-            return -1;
+        oneib_grow(&desired->sl_copies, &desired->sl_copy_capacity, desired->sl_copy_count + 1,
+                   sizeof *desired->sl_copies);
         desired->sl_copies[desired->sl_copy_count++] =
             (struct oneib_sl_copy){.network_id = network->id, .sl = sl};
     }
-    return 0;
 }
 
-int oneib_plan_service_levels(struct oneib_work *work, struct oneib_error *err)
+void oneib_plan_service_levels(struct oneib_work *work)
 {
     struct levels levels = {0};
     if (work->keys_stay || work->policy->class_count == 0)
-        return 0;
+        return;
     for (size_t i = 0; i < work->ledger->network_count; i++)
         levels.used[work->ledger->networks[i].sl & (ONEIB_QOS_SLS - 1)]++;
-    return plan_all(work, &levels, err) < 0 ? -1 : list_copies(work, err);
+    plan_all(work, &levels);
+    list_copies(work);
 }

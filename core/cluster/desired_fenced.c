@@ -10,14 +10,12 @@
 #include "cluster/fence.h"
 #include <stdlib.h>
 
-static int add_member(struct oneib_work *work, oneib_guid guid, struct oneib_error *err)
+static void add_member(struct oneib_work *work, oneib_guid guid)
 {
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->fenced, &desired->fenced_capacity, desired->fenced_count + 1,
-                      sizeof *desired->fenced, err) < 0)
-        return -1;
+    oneib_grow(&desired->fenced, &desired->fenced_capacity, desired->fenced_count + 1,
+               sizeof *desired->fenced);
     desired->fenced[desired->fenced_count++] = guid;
-    return 0;
 }
 
 /* Of a port that may be another host's nothing is said: its members are not the fenced host's. */
@@ -39,32 +37,27 @@ static bool is_its_own(enum oneib_fence_state state)
     return false;
 }
 
-static int list_ports(struct oneib_work *work, struct oneib_error *err)
+static void list_ports(struct oneib_work *work)
 {
     const struct oneib_ledger *ledger = work->ledger;
     for (size_t i = 0; i < ledger->fenced_port_count; i++)
-        if (is_its_own(ledger->fenced_ports[i].state) &&
-            add_member(work, ledger->fenced_ports[i].guid, err) < 0)
-            return -1;
-    return 0;
+        if (is_its_own(ledger->fenced_ports[i].state))
+            add_member(work, ledger->fenced_ports[i].guid);
 }
 
 /* VFs that are ports of their own. A VM that is to be started elsewhere names the host that it was
  * on until it is. */
-static int list_vfs(struct oneib_work *work, struct oneib_error *err)
+static void list_vfs(struct oneib_work *work)
 {
     for (size_t i = 0; work->ledger->fence_count > 0 && i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
-        if (oneib_ledger_fence(work->ledger, attachment->host_id) &&
-            add_member(work,
-                       oneib_guid_encode(work->policy->site, attachment->vm_id, attachment->nic_id),
-                       err) < 0)
-            return -1;
+        if (oneib_ledger_fence(work->ledger, attachment->host_id))
+            add_member(
+                work, oneib_guid_encode(work->policy->site, attachment->vm_id, attachment->nic_id));
     }
-    return 0;
 }
 
-int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
+void oneib_judge_fenced(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->binding_count; i++)
         if (oneib_ledger_fence(work->ledger, work->bindings[i].host_id)) {
@@ -72,8 +65,8 @@ int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
             work->bindings[i].is_virtual = false;
             work->bindings[i].port = work->bindings[i].member = 0;
         }
-    if (list_ports(work, err) < 0 || list_vfs(work, err) < 0)
-        return -1;
+    list_ports(work);
+    list_vfs(work);
     ONEIB_SORT(work->desired->fenced, work->desired->fenced_count, oneib_guid_compare);
-    return oneib_fence_report(work->cloud, work->ledger, work->findings, err);
+    oneib_fence_report(work->cloud, work->ledger, work->findings);
 }

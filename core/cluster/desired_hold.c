@@ -2,6 +2,7 @@
 /* The removal hold: an answer that would empty a large part of the fabric at once waits for a
  * human. */
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/held_places.h"
@@ -42,20 +43,16 @@ struct hold {
 
 ONEIB_ORDER_BY(compare_names, struct cluster_partition, network_id);
 
-static int index_names(const struct oneib_partition_table *table, struct name_index *index,
-                       struct oneib_error *err)
+static void index_names(const struct oneib_partition_table *table, struct name_index *index)
 {
     for (size_t i = 0; i < table->count; i++) {
         uint32_t network_id;
         if (!oneib_cluster_name_parse(table->items[i].name, &network_id))
             continue;
-        if (oneib_reserve(&index->items, &index->capacity, index->count + 1, sizeof *index->items,
-                          err) < 0)
-            return -1;
+        oneib_grow(&index->items, &index->capacity, index->count + 1, sizeof *index->items);
         index->items[index->count++] = (struct cluster_partition){network_id, i};
     }
     ONEIB_SORT(index->items, index->count, compare_names);
-    return 0;
 }
 
 static size_t find_name(const struct name_index *index, uint32_t network_id)
@@ -67,21 +64,17 @@ static size_t find_name(const struct name_index *index, uint32_t network_id)
 }
 
 /* The GUID members of a partition, sorted. *guids is the caller's to free; 0 members: NULL. */
-static int sorted_guids(const struct oneib_partition *partition, oneib_guid **guids, size_t *count,
-                        struct oneib_error *err)
+static void sorted_guids(const struct oneib_partition *partition, oneib_guid **guids, size_t *count)
 {
     *count = 0;
     *guids = NULL;
     if (partition->member_count == 0)
-        return 0;
-    *guids = calloc(partition->member_count, sizeof **guids);
-    if (!*guids)
-        return oneib_fail_memory(err);
+        return;
+    *guids = oneib_alloc(partition->member_count, sizeof **guids);
     for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID)
             (*guids)[(*count)++] = partition->members[i].guid;
     ONEIB_SORT(*guids, *count, oneib_guid_compare);
-    return 0;
 }
 
 /* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
@@ -93,18 +86,17 @@ struct loss {
 
 /* after: the partition of the same name in desired, NULL when there is none. What fenced hosts have
  * lost is meant. */
-static int find_loss(const struct hold *hold, const struct oneib_partition *before,
-                     const struct oneib_partition *after, struct loss *loss,
-                     struct oneib_error *err)
+static void find_loss(const struct hold *hold, const struct oneib_partition *before,
+                      const struct oneib_partition *after, struct loss *loss)
 {
     static const struct oneib_partition nobody;
     oneib_guid *guids;
     size_t count;
     *loss = (struct loss){0};
-    if (sorted_guids(after ? after : &nobody, &guids, &count, err) < 0)
-        return -1;
-    loss->members = calloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
-    for (size_t i = 0; loss->members && i < before->member_count; i++) {
+    sorted_guids(after ? after : &nobody, &guids, &count);
+    loss->members =
+        oneib_alloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
+    for (size_t i = 0; i < before->member_count; i++) {
         if (before->members[i].kind != ONEIB_MEMBER_GUID ||
             oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count,
                              before->members[i].guid))
@@ -114,7 +106,6 @@ static int find_loss(const struct hold *hold, const struct oneib_partition *befo
             loss->members[loss->count++] = i;
     }
     free(guids);
-    return loss->members ? 0 : oneib_fail_memory(err);
 }
 
 static const struct oneib_partition *desired_partition(const struct hold *hold, uint32_t network_id)
@@ -147,24 +138,20 @@ static void add_up_losers(struct hold *hold)
     hold->loser_count = kept;
 }
 
-static int measure(struct hold *hold, struct oneib_error *err)
+static void measure(struct hold *hold)
 {
-    hold->losers = calloc(hold->before.count + 1, sizeof *hold->losers);
-    if (!hold->losers)
-        return oneib_fail_memory(err);
+    hold->losers = oneib_alloc(hold->before.count + 1, sizeof *hold->losers);
     for (size_t i = 0; i < hold->before.count; i++) {
         const struct cluster_partition *cluster = &hold->before.items[i];
         struct loser *loser = &hold->losers[hold->loser_count++];
         struct loss loss;
-        if (find_loss(hold, &hold->in_force->items[cluster->index],
-                      desired_partition(hold, cluster->network_id), &loss, err) < 0)
-            return -1;
+        find_loss(hold, &hold->in_force->items[cluster->index],
+                  desired_partition(hold, cluster->network_id), &loss);
         *loser = (struct loser){
             .user = user_of(hold, cluster), .removed = loss.count, .total = loss.total};
         free(loss.members);
     }
     add_up_losers(hold);
-    return 0;
 }
 
 static struct loser sum_of(const struct hold *hold)
@@ -197,7 +184,7 @@ static bool others_lose_as_much(const struct hold *hold, const struct loser *sum
            (double)removed >= hold->policy->hold_share * (double)(sum->total - greatest->total);
 }
 
-static int index_desired(struct hold *hold, struct oneib_error *err)
+static void index_desired(struct hold *hold)
 {
     const struct oneib_partition_table *table = &hold->desired->table;
     for (size_t i = 0; i < hold->desired->waiting_count; i++)
@@ -208,14 +195,12 @@ static int index_desired(struct hold *hold, struct oneib_error *err)
         for (size_t j = 0; j < partition->member_count; j++) {
             if (!oneib_guid_in_site(partition->members[j].guid, hold->policy->site))
                 continue;
-            if (oneib_reserve(&hold->virtual_members, &hold->virtual_capacity,
-                              hold->virtual_count + 1, sizeof *hold->virtual_members, err) < 0)
-                return -1;
+            oneib_grow(&hold->virtual_members, &hold->virtual_capacity, hold->virtual_count + 1,
+                       sizeof *hold->virtual_members);
             hold->virtual_members[hold->virtual_count++] = partition->members[j].guid;
         }
     }
     ONEIB_SORT(hold->virtual_members, hold->virtual_count, oneib_guid_compare);
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid);
@@ -256,8 +241,8 @@ static enum oneib_membership held_membership(const struct hold *hold, uint32_t n
     return oneib_narrower(cluster ? cluster->membership : ONEIB_FULL, member->membership);
 }
 
-static int put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
-                    const struct loss *loss, size_t target, struct oneib_error *err)
+static void put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
+                     const struct loss *loss, size_t target)
 {
     const uint32_t owner =
         oneib_held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
@@ -267,21 +252,16 @@ static int put_back(struct hold *hold, const struct oneib_partition *before, uin
             !take_place(hold, member.guid, owner))
             continue;
         member.membership = (uint8_t)held_membership(hold, network_id, &member);
-        if (oneib_partition_add_member(&hold->desired->table.items[target], member, err) < 0)
-            return -1;
+        oneib_partition_add_member(&hold->desired->table.items[target], member);
         hold->held++;
     }
     oneib_partition_sort_members(&hold->desired->table.items[target]);
-    return 0;
 }
 
 /* A partition that is to stay, still empty. Returns its index, SIZE_MAX on failure. */
-static size_t keep_partition(struct hold *hold, const struct oneib_partition *before,
-                             struct oneib_error *err)
+static size_t keep_partition(struct hold *hold, const struct oneib_partition *before)
 {
-    struct oneib_partition *copy = oneib_partition_table_add(&hold->desired->table, err);
-    if (!copy)
-        return SIZE_MAX;
+    struct oneib_partition *copy = oneib_partition_table_add(&hold->desired->table);
     *copy = *before;
     copy->members = NULL;
     copy->member_count = copy->member_capacity = 0;
@@ -307,26 +287,22 @@ static bool may_stay(const struct hold *hold, const struct oneib_partition *befo
     return !hold->taken[before->pkey & ONEIB_PKEY_DEFAULT];
 }
 
-static int hold_partition(struct hold *hold, const struct cluster_partition *cluster,
-                          struct oneib_error *err)
+static void hold_partition(struct hold *hold, const struct cluster_partition *cluster)
 {
     const struct oneib_partition *before = &hold->in_force->items[cluster->index];
     size_t target = find_name(&hold->after, cluster->network_id);
     const struct oneib_partition *after =
         target == SIZE_MAX ? NULL : &hold->desired->table.items[target];
     if (after ? !is_same(before, after) : !may_stay(hold, before, cluster->network_id))
-        return 0;
+        return;
 
     struct loss loss;
-    if (find_loss(hold, before, after, &loss, err) < 0)
-        return -1;
-    int outcome = 0;
-    if (loss.count && !after && (target = keep_partition(hold, before, err)) == SIZE_MAX)
-        outcome = -1;
-    if (outcome == 0 && loss.count)
-        outcome = put_back(hold, before, cluster->network_id, &loss, target, err);
+    find_loss(hold, before, after, &loss);
+    if (loss.count && !after)
+        target = keep_partition(hold, before);
+    if (loss.count)
+        put_back(hold, before, cluster->network_id, &loss, target);
     free(loss.members);
-    return outcome;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -353,39 +329,35 @@ static void restore_order(struct oneib_partition_table *table)
     ONEIB_SORT(table->items, kept, compare_keys);
 }
 
-static int hold_removals(struct hold *hold, struct oneib_error *err)
+static void hold_removals(struct hold *hold)
 {
-    if (index_names(hold->in_force, &hold->before, err) < 0 ||
-        index_names(&hold->desired->table, &hold->after, err) < 0 || measure(hold, err) < 0)
-        return -1;
+    index_names(hold->in_force, &hold->before);
+    index_names(&hold->desired->table, &hold->after);
+    measure(hold);
     const struct loser sum = sum_of(hold);
     if (sum.removed == 0 || sum.removed < hold->policy->hold_minimum ||
         (double)sum.removed <= hold->policy->hold_share * (double)sum.total)
-        return 0;
+        return;
 
     const struct loser greatest = greatest_user(hold);
     const bool all = others_lose_as_much(hold, &sum, &greatest);
-    int outcome = index_desired(hold, err);
-    if (outcome == 0)
-        outcome = oneib_held_places_count(hold->input, &hold->desired->table, &hold->places, err);
-    for (size_t i = 0; outcome == 0 && i < hold->before.count; i++)
+    index_desired(hold);
+    oneib_held_places_count(hold->input, &hold->desired->table, &hold->places);
+    for (size_t i = 0; i < hold->before.count; i++)
         if (all || user_of(hold, &hold->before.items[i]) == greatest.user)
-            outcome = hold_partition(hold, &hold->before.items[i], err);
+            hold_partition(hold, &hold->before.items[i]);
     restore_order(&hold->desired->table);
-    return outcome;
 }
 
-int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
-                        size_t *held, struct oneib_error *err)
+void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
+                         size_t *held)
 {
-    struct hold *hold = calloc(1, sizeof *hold);
-    if (!hold)
-        return oneib_fail_memory(err);
+    struct hold *hold = oneib_alloc(1, sizeof *hold);
     hold->input = input;
     hold->in_force = input->in_force;
     hold->policy = input->policy;
     hold->desired = desired;
-    int outcome = hold_removals(hold, err);
+    hold_removals(hold);
     *held = hold->held;
     free(hold->before.items);
     free(hold->after.items);
@@ -393,5 +365,4 @@ int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_de
     free(hold->losers);
     oneib_held_places_clear(&hold->places);
     free(hold);
-    return outcome;
 }

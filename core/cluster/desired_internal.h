@@ -122,60 +122,57 @@ uint32_t oneib_static_keys_on(const struct oneib_work *work, oneib_guid guid);
 /* true when one of them wants index 0 of the port's table. */
 bool oneib_static_takes_index0(const struct oneib_work *work, oneib_guid guid);
 /* Appends a copy of the static partition to the table. */
-int oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition,
-                        struct oneib_error *err);
+void oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition);
 /* *waits: the static partition is not in force yet, and a host may hold its key still, as some
  * network's: adds a finding, and the key to desired->waiting. */
-int oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
-                           bool *waits, struct oneib_error *err);
+void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                            bool *waits);
 
 /* desired_switched.c */
 /* Fills work->kept. */
-int oneib_find_switched(struct oneib_work *work, struct oneib_error *err);
+void oneib_find_switched(struct oneib_work *work);
 /* Says of each network that is kept what has become of it, and the command that puts it right. */
-int oneib_say_switched(struct oneib_work *work, struct oneib_error *err);
+void oneib_say_switched(struct oneib_work *work);
 /* Says of an attachment that it was not there before its network was switched. */
-int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment,
-                              struct oneib_error *err);
+void oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment);
 
 /* desired_keys.c */
-int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
+void oneib_entitle(struct oneib_work *work);
 /* Says which NICs have no network, or a network that does not know of them. */
-int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err);
+void oneib_examine_attachments(struct oneib_work *work);
 
 /* pkey_choice.c */
 /* Fills desired->requests, ->next, ->copies, ->unused and ->idle. A network whose operator wishes a
  * key that it cannot have, and that has none, is KEY_CONFLICT. */
-int oneib_plan_keys(struct oneib_work *work, struct oneib_error *err);
+void oneib_plan_keys(struct oneib_work *work);
 
 /* desired_classes.c, behind pkey_choice.c */
 /* The network's by the ledger; 0: none. */
 uint8_t oneib_service_level_of(const struct oneib_work *work, const struct oneib_network *network);
-int oneib_plan_service_levels(struct oneib_work *work, struct oneib_error *err);
+void oneib_plan_service_levels(struct oneib_work *work);
 
 /* desired_statics.c */
-int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);
+void oneib_collect_statics(struct oneib_work *work);
 
 /* desired_ports.c */
-int oneib_index_ports(struct oneib_work *work, struct oneib_error *err);
+void oneib_index_ports(struct oneib_work *work);
 const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
-int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err);
+void oneib_make_bindings(struct oneib_work *work);
 
 /* desired_fenced.c */
 /* Takes all bindings on fenced hosts away, says which hosts are fenced, and fills desired->fenced.
  */
-int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err);
+void oneib_judge_fenced(struct oneib_work *work);
 
 /* desired_refused.c */
 /* Whether the subnet manager takes the key: with policy->only_range not every one. */
 bool oneib_key_is_taken(const struct oneib_work *work, oneib_pkey pkey);
-int oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *network,
-                          oneib_pkey pkey, struct oneib_error *err);
-int oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network,
-                              struct oneib_error *err);
+void oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *network,
+                           oneib_pkey pkey);
+void oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network);
 /* *refused: the static partition is not for this subnet manager; adds a finding. */
-int oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
-                            bool *refused, struct oneib_error *err);
+void oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *refused);
 
 /* desired_states.c */
 /* Not settled yet: what runs already has the first right to what others want, too. */
@@ -186,10 +183,10 @@ bool oneib_is_earlier(const struct oneib_work *work, const struct oneib_binding 
                       const struct oneib_binding *than);
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds
  * are kept apart. */
-int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err);
+void oneib_judge_bindings(struct oneib_work *work);
 
 /* desired_tables.c */
-int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err);
+void oneib_fill_tables(struct oneib_work *work);
 
 /* desired_ipoib.c */
 struct oneib_ipoib_limits {
@@ -197,17 +194,14 @@ struct oneib_ipoib_limits {
     uint8_t most_mtu, most_rate; /* that a network can ask for; 0: not known */
 };
 /* Fills desired->mtu and rate, too. */
-int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
-                       struct oneib_error *err);
-int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                           const struct oneib_network *network, struct oneib_partition *partition,
-                           struct oneib_error *err);
-int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
+void oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits);
+void oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                            const struct oneib_network *network, struct oneib_partition *partition);
+void oneib_count_multicast(struct oneib_work *work);
 
 /* desired_links.c */
 /* Names adapters' ports that run below what they could, or are below these. */
-int oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                          struct oneib_error *err);
+void oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits);
 /* The fastest link of an adapter's port, IB rate code; 0: not known. */
 uint8_t oneib_fastest_link(const struct oneib_subnet *subnet);
 
@@ -235,7 +229,7 @@ const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
 bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid);
 /*
  * What a finding calls an object, and that the next finding is about it (finding.h): for the
- * arguments of oneib_findings_add().
+ * arguments of oneib_findings_note().
  */
 struct oneib_shown oneib_name_network(struct oneib_work *work, uint32_t id);
 struct oneib_shown oneib_name_host(struct oneib_work *work, uint32_t id);

@@ -45,34 +45,31 @@ static bool exceeds_rate(uint8_t rate, const struct oneib_ipoib_limits *limits)
     return limits->most_rate && rate && oneib_rate_compare(rate, limits->most_rate) > 0;
 }
 
-static int say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
-                   const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+static void say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
+                    const struct oneib_ipoib_limits *limits)
 {
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "mtu-capped",
-                              "ask for a smaller MTU, or, where all ports have it, set fabric.mtu "
-                              "in oneib.conf",
-                              err,
-                              "%s asks for an InfiniBand MTU of %u bytes, and the site's is %u: it "
-                              "gets %u",
-                              who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->most_mtu),
-                              oneib_mtu_bytes(limits->most_mtu));
+    oneib_findings_note(work->findings, ONEIB_WARNING, "mtu-capped",
+                        "ask for a smaller MTU, or, where all ports have it, set fabric.mtu "
+                        "in oneib.conf",
+                        "%s asks for an InfiniBand MTU of %u bytes, and the site's is %u: it "
+                        "gets %u",
+                        who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->most_mtu),
+                        oneib_mtu_bytes(limits->most_mtu));
 }
 
-static int say_rate(struct oneib_work *work, const char *who, uint8_t rate,
-                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+static void say_rate(struct oneib_work *work, const char *who, uint8_t rate,
+                     const struct oneib_ipoib_limits *limits)
 {
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "rate-capped",
-                              "ask for a smaller rate, or, where all ports have it, set "
-                              "fabric.rate in oneib.conf",
-                              err,
-                              "%s asks for a rate of %u Gb/s, and the site's is %u: it gets %u",
-                              who, oneib_rate_gbps(rate), oneib_rate_gbps(limits->most_rate),
-                              oneib_rate_gbps(limits->most_rate));
+    oneib_findings_note(work->findings, ONEIB_WARNING, "rate-capped",
+                        "ask for a smaller rate, or, where all ports have it, set "
+                        "fabric.rate in oneib.conf",
+                        "%s asks for a rate of %u Gb/s, and the site's is %u: it gets %u", who,
+                        oneib_rate_gbps(rate), oneib_rate_gbps(limits->most_rate),
+                        oneib_rate_gbps(limits->most_rate));
 }
 
 /* The operator's word stands, whatever was measured. */
-int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
-                       struct oneib_error *err)
+void oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits)
 {
     const struct oneib_policy *policy = work->policy;
     know_site(work);
@@ -87,62 +84,53 @@ int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limit
         limits->most_mtu = policy->mtu;
     if (exceeds_rate(policy->rate, limits))
         limits->most_rate = policy->rate;
-    return oneib_name_slow_ports(work, limits, err);
+    oneib_name_slow_ports(work, limits);
 }
 
-static int say_invalid_rate(struct oneib_work *work, const struct oneib_network *network,
-                            struct oneib_error *err)
+static void say_invalid_rate(struct oneib_work *work, const struct oneib_network *network)
 {
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "rate-invalid",
-        "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
-        "... Gb/s, or remove it",
-        err,
-        "%s has an IB_RATE of %u, which is no InfiniBand "
-        "rate: it is ignored",
-        oneib_name_network(work, network->id).text, network->rate_gbps);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "rate-invalid",
+                        "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
+                        "... Gb/s, or remove it",
+                        "%s has an IB_RATE of %u, which is no InfiniBand "
+                        "rate: it is ignored",
+                        oneib_name_network(work, network->id).text, network->rate_gbps);
 }
 
-int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                           const struct oneib_network *network, struct oneib_partition *partition,
-                           struct oneib_error *err)
+void oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                            const struct oneib_network *network, struct oneib_partition *partition)
 {
     uint8_t mtu = oneib_mtu_code_for_ip(network->mtu_bytes);
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     const uint16_t wanted = rules ? rules->rate_gbps : 0;
     uint8_t rate = wanted ? oneib_rate_code(wanted) : 0;
 
-    if (wanted && !rate && say_invalid_rate(work, rules, err) < 0)
-        return -1;
+    if (wanted && !rate)
+        say_invalid_rate(work, rules);
     if (exceeds_mtu(mtu, limits)) {
-        if (say_mtu(work, oneib_name_network(work, network->id).text, mtu, limits, err) < 0)
-            return -1;
+        say_mtu(work, oneib_name_network(work, network->id).text, mtu, limits);
         mtu = limits->most_mtu;
     }
     if (exceeds_rate(rate, limits)) {
-        if (say_rate(work, oneib_name_network(work, network->id).text, rate, limits, err) < 0)
-            return -1;
+        say_rate(work, oneib_name_network(work, network->id).text, rate, limits);
         rate = limits->most_rate;
     }
     partition->ipoib = true;
     partition->mtu = mtu ? mtu : limits->mtu;
     partition->rate = rate ? rate : limits->rate;
-    return 0;
 }
 
-int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err)
+void oneib_count_multicast(struct oneib_work *work)
 {
     size_t groups = 0;
     for (size_t i = 0; i < work->desired->table.count; i++)
         groups += work->desired->table.items[i].ipoib;
     if (!work->subnet || work->subnet->multicast_cap == 0 || groups <= work->subnet->multicast_cap)
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "multicast-full",
-                              "remove networks that are not used, or replace the switch with the "
-                              "smallest multicast table",
-                              err,
-                              "%zu partitions need a multicast group and a switch holds %u: IPoIB "
-                              "will not work in %zu of them, though their P_Keys do",
-                              groups, work->subnet->multicast_cap,
-                              groups - work->subnet->multicast_cap);
+        return;
+    oneib_findings_note(work->findings, ONEIB_WARNING, "multicast-full",
+                        "remove networks that are not used, or replace the switch with the "
+                        "smallest multicast table",
+                        "%zu partitions need a multicast group and a switch holds %u: IPoIB "
+                        "will not work in %zu of them, though their P_Keys do",
+                        groups, work->subnet->multicast_cap, groups - work->subnet->multicast_cap);
 }

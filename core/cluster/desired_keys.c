@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which network may use which key, and which NICs have no network. */
 #include "base/array.h"
+#include "base/memory.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,29 +48,27 @@ oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_networ
     return entry ? entry->pkey : 0;
 }
 
-static int entitle_nested(struct oneib_work *work, const struct oneib_network *network,
-                          struct oneib_entitlement *entitlement, struct oneib_error *err)
+static void entitle_nested(struct oneib_work *work, const struct oneib_network *network,
+                           struct oneib_entitlement *entitlement)
 {
     *entitlement = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
                                               .member_status = ONEIB_MEMBER_STATUS_NO_KEY};
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "reservation-nested",
-        "reserve from the first network, or remove IB_RESERVATION from the one between", err,
+        "reserve from the first network, or remove IB_RESERVATION from the one between",
         "%s shares the partition of %s, which is itself a reservation without a partition of its "
         "own: its VMs get no P_Key",
         oneib_name_network(work, network->id).text,
         oneib_name_network(work, network->parent_id).text);
 }
 
-static int say_unproven(struct oneib_work *work, const struct oneib_network *network,
-                        struct oneib_error *err)
+static void say_unproven(struct oneib_work *work, const struct oneib_network *network)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_VIOLATION, "network-unproven",
         "look at what its owner wrote into it (onevnet show -x), and delete it; one that you gave "
         "to a user: make it oneadmin's again (onevnet chown), and let the user use it, or reserve "
         "from it",
-        err,
         "%s is a user's, and no reservation that a network of operators leases addresses to: it "
         "gets no members",
         oneib_name_network(work, network->id).text);
@@ -84,40 +83,38 @@ bool oneib_is_of_another_driver(const struct oneib_work *work, const struct onei
            oneib_key_of(work, network) == 0 && !oneib_network_is_operators(network);
 }
 
-static int say_of_another_driver(struct oneib_work *work, const struct oneib_network *network,
-                                 struct oneib_error *err)
+static void say_of_another_driver(struct oneib_work *work, const struct oneib_network *network)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_VIOLATION, "network-unproven",
-        "look at what its owner wrote into it (onevnet show -x), and delete it", err,
+        "look at what its owner wrote into it (onevnet show -x), and delete it",
         "%s says that it is InfiniBand, and %s, whose reservation it is, never was: it gets no "
         "members",
         oneib_name_network(work, network->id).text,
         oneib_name_network(work, network->parent_id).text);
 }
 
-static int say_what_is_in_doubt(struct oneib_work *work, const struct oneib_network *network,
-                                struct oneib_error *err)
+static void say_what_is_in_doubt(struct oneib_work *work, const struct oneib_network *network)
 {
     if (network->unreadable) /* it has its finding */
-        return 0;
-    if (network->parent_unproven)
-        return say_unproven(work, network, err);
+        return;
+    if (network->parent_unproven) {
+        say_unproven(work, network);
+        return;
+    }
     if (!network->other_driver && oneib_is_of_another_driver(work, network))
-        return say_of_another_driver(work, network, err);
-    return 0;
+        say_of_another_driver(work, network);
 }
 
-static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
-                        oneib_pkey pkey, struct oneib_error *err)
+static void say_reserved(struct oneib_work *work, const struct oneib_network *network,
+                         oneib_pkey pkey)
 {
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
-                              "give the network another VLAN_ID, or take that static partition out "
-                              "of its file",
-                              err,
-                              "%s has P_Key 0x%04x (VLAN_ID %u), which a "
-                              "static partition of the operator's has: it gets no members",
-                              oneib_name_network(work, network->id).text, pkey, pkey);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "pkey-reserved",
+                        "give the network another VLAN_ID, or take that static partition out "
+                        "of its file",
+                        "%s has P_Key 0x%04x (VLAN_ID %u), which a "
+                        "static partition of the operator's has: it gets no members",
+                        oneib_name_network(work, network->id).text, pkey, pkey);
 }
 
 static bool may_be_entitled(const struct oneib_work *work, size_t index)
@@ -126,53 +123,52 @@ static bool may_be_entitled(const struct oneib_work *work, size_t index)
 }
 
 /* The ledger gives no key to two networks. */
-static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+static void entitle_own(struct oneib_work *work, uint32_t index)
 {
     const struct oneib_network *network = &work->cloud->networks[index];
     struct oneib_entitlement *entitlement = &work->entitlements[index];
     const oneib_pkey pkey = oneib_key_of(work, network);
-    if (say_what_is_in_doubt(work, network, err) < 0)
-        return -1;
+    say_what_is_in_doubt(work, network);
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
         .member_status = ONEIB_MEMBER_STATUS_NO_KEY,
         .membership = (uint8_t)oneib_network_membership(work->cloud, network),
         .given = (uint8_t)oneib_network_given(work->cloud, network)};
     if (pkey == 0)
-        return 0;
+        return;
     if (work->static_use.keys[pkey]) {
         entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
-        return say_reserved(work, network, pkey, err);
+        say_reserved(work, network, pkey);
+        return;
     }
     if (!oneib_key_is_taken(work, pkey)) {
         entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
-        return oneib_say_key_refused(work, network, pkey, err);
+        oneib_say_key_refused(work, network, pkey);
+        return;
     }
     /* One that is in doubt keeps the key, and uses it not. */
     entitlement->pkey = pkey;
     if (!oneib_network_is_doubtful(network))
         entitlement->member_status = ONEIB_MEMBER_STATUS_MEMBER;
-    return 0;
 }
 
-static int entitle_owners(struct oneib_work *work, struct oneib_error *err)
+static void entitle_owners(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (may_be_entitled(work, i) &&
-            !oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
-            entitle_own(work, (uint32_t)i, err) < 0)
-            return -1;
-    return 0;
+        if (may_be_entitled(work, i) && !oneib_shares_its_parents(work, &work->cloud->networks[i]))
+            entitle_own(work, (uint32_t)i);
 }
 
 /* It has no key of its own, whatever its document says: the parent's, or none. */
-static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+static void entitle_sharer(struct oneib_work *work, uint32_t index)
 {
     const struct oneib_network *network = &work->cloud->networks[index];
     const struct oneib_network *parent = oneib_parent_of(work, network);
     struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (oneib_shares_its_parents(work, parent))
-        return entitle_nested(work, network, entitlement, err);
+    if (oneib_shares_its_parents(work, parent)) {
+        entitle_nested(work, network, entitlement);
+        return;
+    }
 
     *entitlement = work->entitlements[parent - work->cloud->networks];
     if (network->unreadable)
@@ -184,61 +180,51 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
                                                  oneib_network_given(work->cloud, network));
 
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,
-                      sizeof *desired->sharers, err) < 0)
-        return -1;
+    oneib_grow(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,
+               sizeof *desired->sharers);
     desired->sharers[desired->sharer_count++] =
         (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
-    return 0;
 }
 
-static int entitle_sharers(struct oneib_work *work, struct oneib_error *err)
+static void entitle_sharers(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (may_be_entitled(work, i) && oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
-            entitle_sharer(work, (uint32_t)i, err) < 0)
-            return -1;
-    return 0;
+        if (may_be_entitled(work, i) && oneib_shares_its_parents(work, &work->cloud->networks[i]))
+            entitle_sharer(work, (uint32_t)i);
 }
 
-int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
+void oneib_entitle(struct oneib_work *work)
 {
     const size_t count = work->cloud->network_count;
-    work->entitlements = calloc(count ? count : 1, sizeof *work->entitlements);
-    if (!work->entitlements)
-        return oneib_fail_memory(err);
+    work->entitlements = oneib_alloc(count ? count : 1, sizeof *work->entitlements);
     for (size_t i = 0; i < count; i++)
         work->entitlements[i] = (struct oneib_entitlement){
             .cluster = ONEIB_NO_INDEX, .member_status = ONEIB_MEMBER_STATUS_NO_NETWORK};
-    if (oneib_find_switched(work, err) < 0 || entitle_owners(work, err) < 0 ||
-        entitle_sharers(work, err) < 0)
-        return -1;
-    return oneib_say_switched(work, err);
+    oneib_find_switched(work);
+    entitle_owners(work);
+    entitle_sharers(work);
+    oneib_say_switched(work);
 }
 
-static int say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment,
-                        struct oneib_error *err)
+static void say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    return oneib_findings_add(work->findings, ONEIB_VIOLATION, "nic-unleased",
-                              "read the VM's document (onevm show -x): if oned did not make this "
-                              "NIC, somebody forged it; "
-                              "terminate the VM",
-                              err,
-                              "%s says that it is of %s"
-                              ", and that network leases it no address: it gets nothing",
-                              oneib_name_nic(work, attachment).text,
-                              oneib_network_id_shown(work->cloud, attachment->network_id).text);
+    oneib_findings_note(work->findings, ONEIB_VIOLATION, "nic-unleased",
+                        "read the VM's document (onevm show -x): if oned did not make this "
+                        "NIC, somebody forged it; "
+                        "terminate the VM",
+                        "%s says that it is of %s"
+                        ", and that network leases it no address: it gets nothing",
+                        oneib_name_nic(work, attachment).text,
+                        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
-static int say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment,
-                               struct oneib_error *err)
+static void say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "network-missing",
-        "detach the NIC, or make the network an InfiniBand one again", err,
-        "%s is of %s, which is gone, or not InfiniBand any more: it gets nothing",
-        oneib_name_nic(work, attachment).text,
-        oneib_network_id_shown(work->cloud, attachment->network_id).text);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "network-missing",
+                        "detach the NIC, or make the network an InfiniBand one again",
+                        "%s is of %s, which is gone, or not InfiniBand any more: it gets nothing",
+                        oneib_name_nic(work, attachment).text,
+                        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
 static bool has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment)
@@ -250,16 +236,17 @@ static bool has_no_network(const struct oneib_work *work, const struct oneib_att
            ONEIB_MEMBER_STATUS_NO_NETWORK;
 }
 
-int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
+void oneib_examine_attachments(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         if (attachment->phase == ONEIB_ABSENT)
             continue;
-        if (attachment->unleased ? say_unleased(work, attachment, err) < 0
-                                 : has_no_network(work, attachment) &&
-                                       say_network_missing(work, attachment, err) < 0)
-            return -1;
+        if (attachment->unleased)
+            say_unleased(work, attachment);
+        else {
+            if (has_no_network(work, attachment))
+                say_network_missing(work, attachment);
+        }
     }
-    return 0;
 }

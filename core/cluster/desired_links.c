@@ -28,12 +28,12 @@ static uint8_t possible_rate(const struct oneib_subnet_port *port, uint8_t faste
     return is_below(port->rate, fastest) ? port->rate : fastest;
 }
 
-static int say_link(struct oneib_work *work, const struct oneib_subnet_port *port, uint8_t possible,
-                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+static void say_link(struct oneib_work *work, const struct oneib_subnet_port *port,
+                     uint8_t possible, const struct oneib_ipoib_limits *limits)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "link-slow",
-        "reseat or replace its cable; look at the port of the switch", err,
+        "reseat or replace its cable; look at the port of the switch",
         "the link of %s runs at %u Gb/s, and could at %u%s", oneib_name_port(work, port->guid).text,
         oneib_rate_gbps(port->active_rate), oneib_rate_gbps(possible),
         is_below(port->active_rate, limits->rate)
@@ -41,39 +41,35 @@ static int say_link(struct oneib_work *work, const struct oneib_subnet_port *por
             : "");
 }
 
-static int say_port(struct oneib_work *work, const struct oneib_subnet_port *port,
-                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+static void say_port(struct oneib_work *work, const struct oneib_subnet_port *port,
+                     const struct oneib_ipoib_limits *limits)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "port-below",
-        "set fabric.mtu and fabric.rate in oneib.conf to what it has, or replace the adapter", err,
+        "set fabric.mtu and fabric.rate in oneib.conf to what it has, or replace the adapter",
         "%s supports an MTU of %u bytes and %u Gb/s, and partitions have %u and %u: IPoIB does not "
         "come up there",
         oneib_name_port(work, port->guid).text, oneib_mtu_bytes(port->mtu_cap),
         oneib_rate_gbps(port->rate), oneib_mtu_bytes(limits->mtu), oneib_rate_gbps(limits->rate));
 }
 
-static int judge_port(struct oneib_work *work, const struct oneib_subnet_port *port,
-                      uint8_t fastest, const struct oneib_ipoib_limits *limits,
-                      struct oneib_error *err)
+static void judge_port(struct oneib_work *work, const struct oneib_subnet_port *port,
+                       uint8_t fastest, const struct oneib_ipoib_limits *limits)
 {
     const uint8_t possible = possible_rate(port, fastest);
     const bool has_small_mtu = oneib_mtu_bytes(port->mtu_cap) && port->mtu_cap < limits->mtu;
-    if (is_below(port->active_rate, possible) && say_link(work, port, possible, limits, err) < 0)
-        return -1;
+    if (is_below(port->active_rate, possible))
+        say_link(work, port, possible, limits);
     if (!has_small_mtu && !is_below(port->rate, limits->rate))
-        return 0;
-    return say_port(work, port, limits, err);
+        return;
+    say_port(work, port, limits);
 }
 
-int oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                          struct oneib_error *err)
+void oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits)
 {
     const size_t count = work->subnet ? work->subnet->port_count : 0;
     const uint8_t fastest = work->subnet ? oneib_fastest_link(work->subnet) : 0;
     for (size_t i = 0; i < count; i++)
-        if (work->subnet->ports[i].node_type == ONEIB_NODE_CA &&
-            judge_port(work, &work->subnet->ports[i], fastest, limits, err) < 0)
-            return -1;
-    return 0;
+        if (work->subnet->ports[i].node_type == ONEIB_NODE_CA)
+            judge_port(work, &work->subnet->ports[i], fastest, limits);
 }

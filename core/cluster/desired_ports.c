@@ -11,13 +11,12 @@
 
 ONEIB_ORDER_BY(compare_owners, struct oneib_port_owner, guid, host_id);
 
-static int list_ports(struct oneib_work *work, struct oneib_error *err)
+static void list_ports(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->host_count; i++) {
         const struct oneib_host *host = &work->cloud->hosts[i];
-        if (oneib_reserve(&work->ports, &work->port_capacity, work->port_count + host->port_count,
-                          sizeof *work->ports, err) < 0)
-            return -1;
+        oneib_grow(&work->ports, &work->port_capacity, work->port_count + host->port_count,
+                   sizeof *work->ports);
         for (size_t j = 0; j < host->port_count; j++)
             work->ports[work->port_count++] =
                 (struct oneib_port_owner){.guid = host->ports[j].port_guid,
@@ -25,7 +24,6 @@ static int list_ports(struct oneib_work *work, struct oneib_error *err)
                                           .pkeys_max = host->ports[j].pkeys_max};
     }
     ONEIB_SORT(work->ports, work->port_count, compare_owners);
-    return 0;
 }
 
 static uint16_t smaller_known(uint16_t a, uint16_t b)
@@ -35,22 +33,21 @@ static uint16_t smaller_known(uint16_t a, uint16_t b)
     return a < b ? a : b;
 }
 
-static int say_port_conflict(struct oneib_work *work, const struct oneib_port_owner *owner,
-                             uint32_t other, struct oneib_error *err)
+static void say_port_conflict(struct oneib_work *work, const struct oneib_port_owner *owner,
+                              uint32_t other)
 {
-    return oneib_findings_add(work->findings, ONEIB_VIOLATION, "port-conflict",
-                              "run the probes of both hosts again (onehost forceupdate); when an "
-                              "adapter has moved, remove "
-                              "IB_HCA from the host that has lost it",
-                              err,
-                              "%s and %s both report port 0x%016" PRIx64
-                              ": the first has it, VMs on the other get no members there",
-                              oneib_name_host(work, owner->host_id).text,
-                              oneib_name_host(work, other).text, owner->guid);
+    oneib_findings_note(work->findings, ONEIB_VIOLATION, "port-conflict",
+                        "run the probes of both hosts again (onehost forceupdate); when an "
+                        "adapter has moved, remove "
+                        "IB_HCA from the host that has lost it",
+                        "%s and %s both report port 0x%016" PRIx64
+                        ": the first has it, VMs on the other get no members there",
+                        oneib_name_host(work, owner->host_id).text,
+                        oneib_name_host(work, other).text, owner->guid);
 }
 
 /* Of several hosts with one GUID the lowest keeps it. */
-static int settle_owners(struct oneib_work *work, struct oneib_error *err)
+static void settle_owners(struct oneib_work *work)
 {
     size_t kept = 0;
     uint32_t last_host = ONEIB_NO_ID;
@@ -61,14 +58,13 @@ static int settle_owners(struct oneib_work *work, struct oneib_error *err)
             work->ports[kept++] = *port;
         } else if (owner->host_id == port->host_id) {
             owner->pkeys_max = smaller_known(owner->pkeys_max, port->pkeys_max);
-        } else if (last_host != port->host_id &&
-                   say_port_conflict(work, owner, port->host_id, err) < 0) {
-            return -1;
+        } else {
+            if (last_host != port->host_id)
+                say_port_conflict(work, owner, port->host_id);
         }
         last_host = port->host_id;
     }
     work->port_count = kept;
-    return 0;
 }
 
 static bool is_full_member_of_default(const struct oneib_work *work, oneib_guid guid)
@@ -97,37 +93,34 @@ static enum oneib_severity severity_of_port(const struct oneib_work *work,
     return has_nics(work, port->host_id) ? ONEIB_VIOLATION : ONEIB_NOTICE;
 }
 
-static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
-                       enum oneib_severity severity, const char *code, const char *fix,
-                       const char *why, struct oneib_error *err)
+static void refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
+                        enum oneib_severity severity, const char *code, const char *fix,
+                        const char *why)
 {
     port->refused = true;
-    return oneib_findings_add(work->findings, severity, code, fix, err,
-                              "%s serves no virtual cluster: %s",
-                              oneib_name_port(work, port->guid).text, why);
+    oneib_findings_note(work->findings, severity, code, fix, "%s serves no virtual cluster: %s",
+                        oneib_name_port(work, port->guid).text, why);
 }
 
 /*
  * Whatever index 0 of an mlx4 port holds, every VF of it has: unused entries of a VF's map lead
  * there. Only the limited default key is harmless to share.
  */
-static int examine_index0(struct oneib_work *work, struct oneib_port_owner *port,
-                          struct oneib_error *err)
+static void examine_index0(struct oneib_work *work, struct oneib_port_owner *port)
 {
-    if (is_full_member_of_default(work, port->guid))
-        return refuse_port(work, port, severity_of_port(work, port), "port-full-member",
-                           "run VMs on other hosts than the subnet manager and gateways, or take "
-                           "the port out of default_partition.full_members",
-                           "it is a full member of the default partition, and so would every VF "
-                           "of it be",
-                           err);
+    if (is_full_member_of_default(work, port->guid)) {
+        refuse_port(work, port, severity_of_port(work, port), "port-full-member",
+                    "run VMs on other hosts than the subnet manager and gateways, or take "
+                    "the port out of default_partition.full_members",
+                    "it is a full member of the default partition, and so would every VF "
+                    "of it be");
+        return;
+    }
     if (oneib_static_takes_index0(work, port->guid))
-        return refuse_port(work, port, severity_of_port(work, port), "port-index0",
-                           "remove indx0 from the static partition, or the port from it",
-                           "a static partition with indx0 lists it, and every VF of it "
-                           "would be a member",
-                           err);
-    return 0;
+        refuse_port(work, port, severity_of_port(work, port), "port-index0",
+                    "remove indx0 from the static partition, or the port from it",
+                    "a static partition with indx0 lists it, and every VF of it "
+                    "would be a member");
 }
 
 static bool is_mlx4(const struct oneib_hca_port *port)
@@ -146,30 +139,29 @@ const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, o
     return find_owner(work, guid);
 }
 
-static int examine_port(struct oneib_work *work, const struct oneib_hca_port *hca_port,
-                        struct oneib_error *err)
+static void examine_port(struct oneib_work *work, const struct oneib_hca_port *hca_port)
 {
     struct oneib_port_owner *port = find_owner(work, hca_port->port_guid);
     if (port->refused)
-        return 0;
-    if (!oneib_guid_is_foreign(work, port->guid))
-        return refuse_port(work, port, ONEIB_VIOLATION, "port-guid-site",
-                           "look at what the host's probe prints (IB_HCA), and for another use of "
-                           "this site id",
-                           "its GUID is no adapter's, but one of those that oneib gives to VFs",
-                           err);
-    return is_mlx4(hca_port) ? examine_index0(work, port, err) : 0;
+        return;
+    if (!oneib_guid_is_foreign(work, port->guid)) {
+        refuse_port(work, port, ONEIB_VIOLATION, "port-guid-site",
+                    "look at what the host's probe prints (IB_HCA), and for another use of "
+                    "this site id",
+                    "its GUID is no adapter's, but one of those that oneib gives to VFs");
+        return;
+    }
+    if (is_mlx4(hca_port))
+        examine_index0(work, port);
 }
 
-int oneib_index_ports(struct oneib_work *work, struct oneib_error *err)
+void oneib_index_ports(struct oneib_work *work)
 {
-    if (list_ports(work, err) < 0 || settle_owners(work, err) < 0)
-        return -1;
+    list_ports(work);
+    settle_owners(work);
     for (size_t i = 0; i < work->cloud->host_count; i++)
         for (size_t j = 0; j < work->cloud->hosts[i].port_count; j++)
-            if (examine_port(work, &work->cloud->hosts[i].ports[j], err) < 0)
-                return -1;
-    return 0;
+            examine_port(work, &work->cloud->hosts[i].ports[j]);
 }
 
 static void add_binding(struct oneib_work *work, uint32_t index, uint32_t host_id, bool is_source)
@@ -195,11 +187,10 @@ static void add_binding(struct oneib_work *work, uint32_t index, uint32_t host_i
     work->bindings[work->binding_count++] = binding;
 }
 
-static int list_bindings(struct oneib_work *work, struct oneib_error *err)
+static void list_bindings(struct oneib_work *work)
 {
-    if (oneib_reserve(&work->bindings, &work->binding_capacity, 2 * work->cloud->attachment_count,
-                      sizeof *work->bindings, err) < 0)
-        return -1;
+    oneib_grow(&work->bindings, &work->binding_capacity, 2 * work->cloud->attachment_count,
+               sizeof *work->bindings);
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         if (attachment->phase == ONEIB_ABSENT)
@@ -209,7 +200,6 @@ static int list_bindings(struct oneib_work *work, struct oneib_error *err)
             attachment->source_host_id != attachment->host_id)
             add_binding(work, (uint32_t)i, attachment->source_host_id, true);
     }
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_places, struct oneib_binding, host_id, network, attachment);
@@ -225,50 +215,48 @@ static void append_wish(struct oneib_text *text, const struct oneib_network *net
         oneib_text_append(text, "its only adapter");
 }
 
-static int say_no_port(struct oneib_work *work, const struct oneib_network *network,
-                       const struct oneib_binding *binding, enum oneib_severity severity,
-                       enum oneib_port_answer answer, struct oneib_error *err)
+static void say_no_port(struct oneib_work *work, const struct oneib_network *network,
+                        const struct oneib_binding *binding, enum oneib_severity severity,
+                        enum oneib_port_answer answer)
 {
     oneib_autotext struct oneib_text wish = {0};
     append_wish(&wish, network);
-    if (oneib_text_failed(&wish))
-        return oneib_fail_memory(err);
-    if (binding->host_id == ONEIB_NO_ID)
-        return oneib_findings_add(work->findings, severity, "hca-missing",
-                                  "look at the VM's history records", err,
-                                  "VMs of %s should be on a host, and their documents name none",
-                                  oneib_name_network(work, network->id).text);
-    if (answer == ONEIB_PORT_AMBIGUOUS)
-        return oneib_findings_add(
+    if (binding->host_id == ONEIB_NO_ID) {
+        oneib_findings_note(work->findings, severity, "hca-missing",
+                            "look at the VM's history records",
+                            "VMs of %s should be on a host, and their documents name none",
+                            oneib_name_network(work, network->id).text);
+        return;
+    }
+    if (answer == ONEIB_PORT_AMBIGUOUS) {
+        oneib_findings_note(
             work->findings, severity, "hca-ambiguous",
-            "name the adapter, and its port, in the network's PHYDEV", err,
+            "name the adapter, and its port, in the network's PHYDEV",
             "%s has more than one port that %s (%s) may mean: its VMs get none there",
             oneib_name_host(work, binding->host_id).text,
             oneib_name_network(work, network->id).text, wish.data);
-    return oneib_findings_add(
-        work->findings, severity, "hca-missing",
-        "run the host's probes again (onehost forceupdate) and compare IB_HCA "
-        "with the network's PHYDEV",
-        err, "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
-        oneib_name_host(work, binding->host_id).text, oneib_name_network(work, network->id).text,
-        wish.data);
+        return;
+    }
+    oneib_findings_note(work->findings, severity, "hca-missing",
+                        "run the host's probes again (onehost forceupdate) and compare IB_HCA "
+                        "with the network's PHYDEV",
+                        "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
+                        oneib_name_host(work, binding->host_id).text,
+                        oneib_name_network(work, network->id).text, wish.data);
 }
 
-static int say_unsupported(struct oneib_work *work, const struct oneib_network *network,
-                           const struct oneib_binding *binding, const struct oneib_hca_port *port,
-                           struct oneib_error *err)
+static void say_unsupported(struct oneib_work *work, const struct oneib_network *network,
+                            const struct oneib_binding *binding, const struct oneib_hca_port *port)
 {
     oneib_autotext struct oneib_text device = {0};
     oneib_text_append_escaped(&device, port->device, sizeof port->device);
-    if (oneib_text_failed(&device))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "hca-unsupported",
-                              "use an adapter with driver mlx4 or mlx5 for this network", err,
-                              "%s: how the VFs of %s (port 0x%016" PRIx64
-                              ") are kept apart is not known, so VMs of %s get no members there",
-                              oneib_name_host(work, binding->host_id).text,
-                              device.data ? device.data : "", port->port_guid,
-                              oneib_name_network(work, network->id).text);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "hca-unsupported",
+                        "use an adapter with driver mlx4 or mlx5 for this network",
+                        "%s: how the VFs of %s (port 0x%016" PRIx64
+                        ") are kept apart is not known, so VMs of %s get no members there",
+                        oneib_name_host(work, binding->host_id).text,
+                        device.data ? device.data : "", port->port_guid,
+                        oneib_name_network(work, network->id).text);
 }
 
 /* Some host reports the VF's GUID as an adapter's: listed, it would give the key to that whole
@@ -311,11 +299,10 @@ static enum oneib_severity severity_of(const struct oneib_binding *bindings, siz
 }
 
 /* All bindings of one network on one host: they use the same port. */
-static int binding_group(struct oneib_work *work, struct oneib_binding *bindings, size_t count,
-                         struct oneib_error *err)
+static void binding_group(struct oneib_work *work, struct oneib_binding *bindings, size_t count)
 {
     if (bindings->member_status != ONEIB_MEMBER_STATUS_MEMBER)
-        return 0;
+        return;
     const struct oneib_network *network = &work->cloud->networks[bindings->network];
     const struct oneib_host *host =
         bindings->host_id == ONEIB_NO_ID ? NULL : oneib_cloud_host(work->cloud, bindings->host_id);
@@ -323,39 +310,38 @@ static int binding_group(struct oneib_work *work, struct oneib_binding *bindings
 
     if (network->device_invalid) {
         leave_without_port(bindings, count);
-        return 0;
+        return;
     }
     enum oneib_port_answer answer = oneib_host_port(work->cloud, host, network, &port);
     if (answer != ONEIB_PORT_FOUND) {
         leave_without_port(bindings, count);
-        return say_no_port(work, network, bindings, severity_of(bindings, count), answer, err);
+        say_no_port(work, network, bindings, severity_of(bindings, count), answer);
+        return;
     }
     if (port->driver != ONEIB_HCA_MLX4 && port->driver != ONEIB_HCA_MLX5) {
         leave_without_port(bindings, count);
-        return say_unsupported(work, network, bindings, port, err);
+        say_unsupported(work, network, bindings, port);
+        return;
     }
     for (size_t i = 0; i < count; i++)
         take_port(work, &bindings[i], port);
-    return 0;
 }
 
-static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
+static void say_invalid_devices(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
         if (work->cloud->networks[i].device_invalid &&
-            work->entitlements[i].member_status != ONEIB_MEMBER_STATUS_NO_NETWORK &&
-            oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
-                               "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
-                               "%s has a PHYDEV that names no adapter: its VMs get no members",
-                               oneib_name_network(work, work->cloud->networks[i].id).text) < 0)
-            return -1;
-    return 0;
+            work->entitlements[i].member_status != ONEIB_MEMBER_STATUS_NO_NETWORK)
+            oneib_findings_note(work->findings, ONEIB_WARNING, "phydev-invalid",
+                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2",
+                                "%s has a PHYDEV that names no adapter: its VMs get no members",
+                                oneib_name_network(work, work->cloud->networks[i].id).text);
 }
 
-int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err)
+void oneib_make_bindings(struct oneib_work *work)
 {
-    if (list_bindings(work, err) < 0 || say_invalid_devices(work, err) < 0)
-        return -1;
+    list_bindings(work);
+    say_invalid_devices(work);
     ONEIB_SORT(work->bindings, work->binding_count, compare_places);
     size_t end;
     for (size_t i = 0; i < work->binding_count; i = end) {
@@ -363,8 +349,6 @@ int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err)
                           work->bindings[end].host_id == work->bindings[i].host_id &&
                           work->bindings[end].network == work->bindings[i].network;)
             end++;
-        if (binding_group(work, &work->bindings[i], end - i, err) < 0)
-            return -1;
+        binding_group(work, &work->bindings[i], end - i);
     }
-    return 0;
 }

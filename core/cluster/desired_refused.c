@@ -9,24 +9,22 @@ bool oneib_key_is_taken(const struct oneib_work *work, oneib_pkey pkey)
     return !policy->only_range || (pkey >= policy->pkey_first && pkey <= policy->pkey_last);
 }
 
-int oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *network,
-                          oneib_pkey pkey, struct oneib_error *err)
+void oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *network,
+                           oneib_pkey pkey)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "pkey-outside",
         "give the network a VLAN_ID from pkeys.first to pkeys.last of oneib.conf, or widen these",
-        err,
         "%s has P_Key 0x%04x (VLAN_ID %u), which is not from pkeys.first to pkeys.last: this "
         "subnet manager may have it for others, and it gets no members",
         oneib_name_network(work, network->id).text, pkey, pkey);
 }
 
-int oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network,
-                              struct oneib_error *err)
+void oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "limited-refused",
-        "update UFM to 6.15 or later, or make them full members", err,
+        "update UFM to 6.15 or later, or make them full members",
         "%s has limited members, and this release of UFM makes full members of them: they get "
         "nothing",
         oneib_name_network(work, network->id).text);
@@ -54,15 +52,15 @@ static const char *fault_of(const struct oneib_work *work, const struct oneib_pa
     return fault;
 }
 
-int oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
-                            bool *refused, struct oneib_error *err)
+void oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *refused)
 {
     const char *fault = work->policy->only_range ? fault_of(work, partition) : NULL;
     *refused = fault != NULL;
     if (!fault)
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "static-partition-refused",
-                              "make it in UFM itself, or change it in the static partitions", err,
-                              "static partition \"%.31s\" (0x%04x) %s: UFM is not given it",
-                              partition->name, partition->pkey, fault);
+        return;
+    oneib_findings_note(work->findings, ONEIB_WARNING, "static-partition-refused",
+                        "make it in UFM itself, or change it in the static partitions",
+                        "static partition \"%.31s\" (0x%04x) %s: UFM is not given it",
+                        partition->name, partition->pkey, fault);
 }

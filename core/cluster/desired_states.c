@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What stands against a binding although its network has a key and its host a port. */
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
@@ -21,15 +22,13 @@ struct present_members {
 
 ONEIB_ORDER_BY(compare_present, struct present_member, network_id, pkey, guid);
 
-static int list_partition(const struct oneib_partition *partition, struct present_members *present,
-                          struct oneib_error *err)
+static void list_partition(const struct oneib_partition *partition, struct present_members *present)
 {
     uint32_t network_id;
     if (!oneib_cluster_name_parse(partition->name, &network_id))
-        return 0;
-    if (oneib_reserve(&present->items, &present->capacity, present->count + partition->member_count,
-                      sizeof *present->items, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&present->items, &present->capacity, present->count + partition->member_count,
+               sizeof *present->items);
     for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID)
             present->items[present->count++] =
@@ -37,7 +36,6 @@ static int list_partition(const struct oneib_partition *partition, struct presen
                                         .network_id = network_id,
                                         .pkey = partition->pkey,
                                         .membership = partition->members[i].membership};
-    return 0;
 }
 
 /* One entry a member; a member that a foreign file lists twice counts with the narrower of the two.
@@ -59,14 +57,11 @@ static void merge_present(struct present_members *present)
     present->count = kept + 1;
 }
 
-static int list_present(const struct oneib_work *work, struct present_members *present,
-                        struct oneib_error *err)
+static void list_present(const struct oneib_work *work, struct present_members *present)
 {
     for (size_t i = 0; work->in_force && i < work->in_force->count; i++)
-        if (list_partition(&work->in_force->items[i], present, err) < 0)
-            return -1;
+        list_partition(&work->in_force->items[i], present);
     merge_present(present);
-    return 0;
 }
 
 static const struct oneib_network *cluster_of(const struct oneib_work *work,
@@ -85,33 +80,33 @@ static const struct present_member *find_present(const struct oneib_work *work,
     return ONEIB_FIND(&wanted, present->items, present->count, compare_present);
 }
 
-static int say_unknown(struct oneib_work *work, const struct oneib_attachment *attachment,
-                       bool kept, struct oneib_error *err)
+static void say_unknown(struct oneib_work *work, const struct oneib_attachment *attachment,
+                        bool kept)
 {
-    return oneib_findings_add(
-        work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
-        "update oneib: this release of OpenNebula has states that it does not "
-        "know",
-        err, "%s is in state %d/%d, which is not known: it %s",
-        oneib_name_nic(work, attachment).text, attachment->state, attachment->lcm_state,
-        kept ? "keeps the membership that is in force"
-             : "gets no membership, for none is in force");
+    oneib_findings_note(work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
+                        "update oneib: this release of OpenNebula has states that it does not "
+                        "know",
+                        "%s is in state %d/%d, which is not known: it %s",
+                        oneib_name_nic(work, attachment).text, attachment->state,
+                        attachment->lcm_state,
+                        kept ? "keeps the membership that is in force"
+                             : "gets no membership, for none is in force");
 }
 
 /* It keeps what is in force, if that is still its own; nothing new, and nothing wider. */
-static int judge_unknown(struct oneib_work *work, const struct present_members *present,
-                         struct oneib_binding *binding, struct oneib_error *err)
+static void judge_unknown(struct oneib_work *work, const struct present_members *present,
+                          struct oneib_binding *binding)
 {
     const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
     if (attachment->phase != ONEIB_PHASE_UNKNOWN ||
         binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
-        return 0;
+        return;
     const struct present_member *member = find_present(work, present, binding);
     if (member)
         binding->membership = (uint8_t)oneib_narrower(binding->membership, member->membership);
     else
         binding->member_status = ONEIB_MEMBER_STATUS_UNKNOWN_STATE;
-    return say_unknown(work, attachment, member != NULL, err);
+    say_unknown(work, attachment, member != NULL);
 }
 
 static bool is_switched(const struct oneib_work *work, const struct oneib_binding *binding)
@@ -131,28 +126,25 @@ static void find_sources(const struct oneib_work *work, const struct present_mem
 }
 
 /* What is in force stays, and moves along; nothing new. */
-static int judge_switched(struct oneib_work *work, const struct present_members *present,
-                          const bool *stayed, struct oneib_binding *binding,
-                          struct oneib_error *err)
+static void judge_switched(struct oneib_work *work, const struct present_members *present,
+                           const bool *stayed, struct oneib_binding *binding)
 {
     if (!is_switched(work, binding) || find_present(work, present, binding) ||
         (!binding->is_source && stayed[binding->attachment]))
-        return 0;
+        return;
     binding->member_status = ONEIB_MEMBER_STATUS_SWITCHED;
     if (binding->is_source)
-        return 0;
-    return oneib_say_new_on_switched(work, &work->cloud->attachments[binding->attachment], err);
+        return;
+    oneib_say_new_on_switched(work, &work->cloud->attachments[binding->attachment]);
 }
 
-static int judge_by(struct oneib_work *work, const struct present_members *present, bool *stayed,
-                    struct oneib_error *err)
+static void judge_by(struct oneib_work *work, const struct present_members *present, bool *stayed)
 {
     find_sources(work, present, stayed);
-    for (size_t i = 0; i < work->binding_count; i++)
-        if (judge_unknown(work, present, &work->bindings[i], err) < 0 ||
-            judge_switched(work, present, stayed, &work->bindings[i], err) < 0)
-            return -1;
-    return 0;
+    for (size_t i = 0; i < work->binding_count; i++) {
+        judge_unknown(work, present, &work->bindings[i]);
+        judge_switched(work, present, stayed, &work->bindings[i]);
+    }
 }
 
 static bool any_depends_on_the_past(const struct oneib_cloud *cloud)
@@ -167,18 +159,16 @@ static bool any_depends_on_the_past(const struct oneib_cloud *cloud)
 }
 
 /* Those that keep what is in force, and get nothing new. */
-static int judge_by_the_past(struct oneib_work *work, struct oneib_error *err)
+static void judge_by_the_past(struct oneib_work *work)
 {
     if (!any_depends_on_the_past(work->cloud))
-        return 0;
+        return;
     struct present_members present = {0};
-    bool *stayed = calloc(work->cloud->attachment_count + 1, sizeof *stayed);
-    int outcome = stayed ? list_present(work, &present, err) : oneib_fail_memory(err);
-    if (outcome == 0)
-        outcome = judge_by(work, &present, stayed, err);
+    bool *stayed = oneib_alloc(work->cloud->attachment_count + 1, sizeof *stayed);
+    list_present(work, &present);
+    judge_by(work, &present, stayed);
     free(stayed);
     free(present.items);
-    return outcome;
 }
 
 bool oneib_is_arriving(const struct oneib_work *work, const struct oneib_binding *binding)
@@ -216,14 +206,12 @@ static bool is_virtual(const struct kind *kind)
     return !kind->has_static && kind->first && kind->first->is_virtual;
 }
 
-static int say_mixed(struct oneib_work *work, uint32_t cluster, const struct kind *kind,
-                     struct oneib_error *err)
+static void say_mixed(struct oneib_work *work, uint32_t cluster, const struct kind *kind)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "mixed-adapters",
         "name the adapters of one kind in the network's PHYDEV, or run its VMs on hosts with one "
         "kind; give networks of mlx5 hosts no static members",
-        err,
         "%s has members on %s: %zu of its NICs on %s adapters are refused, for those on mlx5 need "
         "the key at index 0, where on a physical port it would reach all VFs",
         oneib_name_network(work, work->cloud->networks[cluster].id).text,
@@ -250,7 +238,7 @@ static void find_kinds(const struct oneib_work *work, struct kind *kinds)
  * indx0 is a flag of the whole partition. On a virtual port it is what the guest needs; on a
  * physical port it would put a tenant's key where every closed map entry of every VF leads.
  */
-static int separate_adapters(struct oneib_work *work, struct kind *kinds, struct oneib_error *err)
+static void separate_adapters(struct oneib_work *work, struct kind *kinds)
 {
     find_kinds(work, kinds);
     for (size_t i = 0; i < work->cloud->network_count; i++)
@@ -266,23 +254,21 @@ static int separate_adapters(struct oneib_work *work, struct kind *kinds, struct
         kinds[cluster].refused += !binding->is_source;
     }
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (kinds[i].refused && say_mixed(work, (uint32_t)i, &kinds[i], err) < 0)
-            return -1;
-    return 0;
+        if (kinds[i].refused)
+            say_mixed(work, (uint32_t)i, &kinds[i]);
 }
 
-static int judge_adapters(struct oneib_work *work, struct oneib_error *err)
+static void judge_adapters(struct oneib_work *work)
 {
     size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
-    struct kind *kinds = calloc(count, sizeof *kinds);
-    work->first_index = calloc(count, sizeof *work->first_index);
-    int outcome =
-        kinds && work->first_index ? separate_adapters(work, kinds, err) : oneib_fail_memory(err);
+    struct kind *kinds = oneib_alloc(count, sizeof *kinds);
+    work->first_index = oneib_alloc(count, sizeof *work->first_index);
+    separate_adapters(work, kinds);
     free(kinds);
-    return outcome;
 }
 
-int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err)
+void oneib_judge_bindings(struct oneib_work *work)
 {
-    return judge_by_the_past(work, err) < 0 ? -1 : judge_adapters(work, err);
+    judge_by_the_past(work);
+    judge_adapters(work);
 }

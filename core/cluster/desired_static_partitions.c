@@ -70,19 +70,17 @@ static oneib_guid listed_guid(const struct oneib_work *work, const struct oneib_
     return 0;
 }
 
-static int note_guids(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+static void note_guids(struct oneib_work *work, uint32_t index)
 {
     struct oneib_static_use *use = &work->static_use;
     const struct oneib_partition *partition = &work->static_partitions->items[index];
-    if (oneib_reserve(&use->guids, &use->guid_capacity, use->guid_count + partition->member_count,
-                      sizeof *use->guids, err) < 0)
-        return -1;
+    oneib_grow(&use->guids, &use->guid_capacity, use->guid_count + partition->member_count,
+               sizeof *use->guids);
     for (size_t i = 0; i < partition->member_count; i++) {
         oneib_guid guid = listed_guid(work, &partition->members[i]);
         if (guid)
             use->guids[use->guid_count++] = (struct oneib_static_guid){guid, index};
     }
-    return 0;
 }
 
 static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_error *err)
@@ -93,18 +91,21 @@ static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_
         return -1;
     use->keys[partition->pkey] = true;
 
-    if (!lists_every_port(partition))
-        return note_guids(work, index, err);
+    if (!lists_every_port(partition)) {
+        note_guids(work, index);
+        return 0;
+    }
     use->on_every_port++;
     use->first_on_every_port |= partition->indx0;
     if (!opens_every_port(partition))
         return 0;
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "static-partition-open",
-        "list the ports that need it, or make ALL limited, in the static partitions", err,
+        "list the ports that need it, or make ALL limited, in the static partitions",
         "static partition \"%.31s\" (0x%04x) makes every port a full member: every host "
         "of every virtual cluster is in it",
         partition->name, partition->pkey);
+    return 0;
 }
 
 ONEIB_ORDER_BY(compare_guids, struct oneib_static_guid, guid, partition);
@@ -154,19 +155,14 @@ bool oneib_static_takes_index0(const struct oneib_work *work, oneib_guid guid)
     return use->first_on_every_port;
 }
 
-int oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition,
-                        struct oneib_error *err)
+void oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition)
 {
     if (partition->member_count == 0)
-        return 0;
-    struct oneib_partition *copy = oneib_partition_table_add(&work->desired->table, err);
-    if (!copy)
-        return -1;
+        return;
+    struct oneib_partition *copy = oneib_partition_table_add(&work->desired->table);
     *copy = *partition;
     copy->members = NULL;
     copy->member_count = copy->member_capacity = 0;
     for (size_t i = 0; i < partition->member_count; i++)
-        if (oneib_partition_add_member(copy, partition->members[i], err) < 0)
-            return -1;
-    return 0;
+        oneib_partition_add_member(copy, partition->members[i]);
 }

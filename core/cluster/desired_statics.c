@@ -12,40 +12,38 @@ struct mentions {
     size_t count, capacity;
 };
 
-static int say_site_guid(struct oneib_work *work, const struct oneib_network *network,
-                         oneib_guid guid, struct oneib_error *err)
+static void say_site_guid(struct oneib_work *work, const struct oneib_network *network,
+                          oneib_guid guid)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "static-guid-site",
-        "remove it from IB_STATIC_GUIDS: VMs join a network by being attached to it", err,
+        "remove it from IB_STATIC_GUIDS: VMs join a network by being attached to it",
         "%s names 0x%016" PRIx64
         " as a static member, which is no adapter's GUID but one of those that oneib gives to VFs: "
         "it is refused",
         oneib_name_network(work, network->id).text, guid);
 }
 
-static int mention(struct oneib_work *work, uint32_t index, const struct oneib_network *rules,
-                   const struct oneib_static_member *member, struct mentions *mentions,
-                   struct oneib_error *err)
+static void mention(struct oneib_work *work, uint32_t index, const struct oneib_network *rules,
+                    const struct oneib_static_member *member, struct mentions *mentions)
 {
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (!oneib_guid_is_foreign(work, member->guid))
-        return rules == &work->cloud->networks[index]
-                   ? say_site_guid(work, rules, member->guid, err)
-                   : 0;
+    if (!oneib_guid_is_foreign(work, member->guid)) {
+        if (rules == &work->cloud->networks[index])
+            say_site_guid(work, rules, member->guid);
+        return;
+    }
     if (entitlement->pkey)
         mentions->items[mentions->count++] = (struct oneib_line){
             .guid = member->guid,
             .cluster = entitlement->cluster,
             .pkey = entitlement->pkey,
             .membership = (uint8_t)oneib_narrower(ONEIB_FULL, member->membership)};
-    return 0;
 }
 
 /* Those of the network, or of what it is reserved from. A reservation that shares a partition adds
  * nobody to it, and one that cannot be read has no members. */
-static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
-                           struct oneib_error *err)
+static void mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions)
 {
     const struct oneib_network *rules =
         oneib_network_rules(work->cloud, &work->cloud->networks[index]);
@@ -53,31 +51,24 @@ static int mention_statics(struct oneib_work *work, uint32_t index, struct menti
     if (!rules || oneib_network_is_doubtful(&work->cloud->networks[index]) ||
         entitlement->member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
         entitlement->cluster != index)
-        return 0;
-    if (oneib_reserve(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
-                      sizeof *mentions->items, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
+               sizeof *mentions->items);
     for (size_t i = 0; i < rules->static_count; i++)
-        if (mention(work, index, rules, &rules->static_members[i], mentions, err) < 0)
-            return -1;
-    return 0;
+        mention(work, index, rules, &rules->static_members[i], mentions);
 }
 
 /* The narrowest first. */
 ONEIB_ORDER_BY(compare_mentions, struct oneib_line, cluster, guid, membership);
 
-static int keep_first_of_each(struct oneib_work *work, const struct mentions *mentions,
-                              struct oneib_error *err)
+static void keep_first_of_each(struct oneib_work *work, const struct mentions *mentions)
 {
-    if (oneib_reserve(&work->statics, &work->static_capacity, mentions->count,
-                      sizeof *work->statics, err) < 0)
-        return -1;
+    oneib_grow(&work->statics, &work->static_capacity, mentions->count, sizeof *work->statics);
     for (size_t i = 0; i < mentions->count; i++) {
         const struct oneib_line *line = &mentions->items[i];
         if (i == 0 || line->cluster != line[-1].cluster || line->guid != line[-1].guid)
             work->statics[work->static_count++] = *line;
     }
-    return 0;
 }
 
 /* The same for the same members in any order. */
@@ -102,34 +93,30 @@ static const char *ignored(const struct oneib_network *network, const struct one
     return NULL;
 }
 
-static int say_ignored(struct oneib_work *work, const struct oneib_network *network,
-                       struct oneib_error *err)
+static void say_ignored(struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     const char *attribute = rules == network ? NULL : ignored(network, rules);
     if (!attribute || network->other_driver)
-        return 0;
-    return oneib_findings_add(
+        return;
+    oneib_findings_note(
         work->findings, ONEIB_NOTICE, "attribute-ignored",
-        "set it on the network that it is reserved from, or give the network to oneadmin", err,
+        "set it on the network that it is reserved from, or give the network to oneadmin",
         "%s says %s, which does not count: %s", oneib_name_network(work, network->id).text,
         attribute,
         rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
 }
 
-int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err)
+void oneib_collect_statics(struct oneib_work *work)
 {
     struct mentions mentions = {0};
-    int outcome = 0;
-    for (size_t i = 0; outcome == 0 && i < work->cloud->network_count; i++) {
-        outcome = mention_statics(work, (uint32_t)i, &mentions, err);
-        if (outcome == 0)
-            outcome = say_ignored(work, &work->cloud->networks[i], err);
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        mention_statics(work, (uint32_t)i, &mentions);
+        say_ignored(work, &work->cloud->networks[i]);
     }
-    if (outcome == 0 && mentions.count) {
+    if (mentions.count) {
         ONEIB_SORT(mentions.items, mentions.count, compare_mentions);
-        outcome = keep_first_of_each(work, &mentions, err);
+        keep_first_of_each(work, &mentions);
     }
     free(mentions.items);
-    return outcome;
 }

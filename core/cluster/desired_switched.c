@@ -9,6 +9,7 @@
  * in force was computed while oned said that the network was ours, or from that.
  */
 #include "base/escape.h"
+#include "base/memory.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,19 +56,17 @@ static bool any_switched(const struct oneib_cloud *cloud)
     return false;
 }
 
-int oneib_find_switched(struct oneib_work *work, struct oneib_error *err)
+void oneib_find_switched(struct oneib_work *work)
 {
     const size_t count = work->cloud->network_count;
-    bool *in_force = calloc(count + 1, sizeof *in_force);
-    work->kept = calloc(count + 1, sizeof *work->kept);
-    const bool has_room = in_force && work->kept;
-    if (has_room && any_switched(work->cloud)) {
+    bool *in_force = oneib_alloc(count + 1, sizeof *in_force);
+    work->kept = oneib_alloc(count + 1, sizeof *work->kept);
+    if (any_switched(work->cloud)) {
         find_in_force(work, in_force);
         for (size_t i = 0; i < work->cloud->attachment_count; i++)
             keep_networks_of(work, in_force, &work->cloud->attachments[i]);
     }
     free(in_force);
-    return has_room ? 0 : oneib_fail_memory(err);
 }
 
 /*
@@ -83,8 +82,7 @@ static void append_command(const struct oneib_work *work, uint32_t network_id,
                       work->policy->vn_mad ? work->policy->vn_mad : "infiniband", network_id);
 }
 
-static int say_one(struct oneib_work *work, const struct oneib_network *network,
-                   struct oneib_error *err)
+static void say_one(struct oneib_work *work, const struct oneib_network *network)
 {
     oneib_autotext struct oneib_text driver = {0}, fix = {0};
     oneib_text_append(&driver, "");
@@ -92,34 +90,27 @@ static int say_one(struct oneib_work *work, const struct oneib_network *network,
     append_command(work, network->id, &fix);
     oneib_text_append(&fix, "; then attach again what was attached meanwhile, and set MTU if "
                             "the network had one");
-    if (oneib_text_failed(&driver) || oneib_text_failed(&fix))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "network-switched", fix.data, err,
-                              "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs "
-                              "that run with it keep what "
-                              "they have; others get no InfiniBand from it",
-                              oneib_name_network(work, network->id).text, driver.data);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "network-switched", fix.data,
+                        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs "
+                        "that run with it keep what "
+                        "they have; others get no InfiniBand from it",
+                        oneib_name_network(work, network->id).text, driver.data);
 }
 
-int oneib_say_switched(struct oneib_work *work, struct oneib_error *err)
+void oneib_say_switched(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (work->cloud->networks[i].other_driver && work->entitlements[i].pkey &&
-            say_one(work, &work->cloud->networks[i], err) < 0)
-            return -1;
-    return 0;
+        if (work->cloud->networks[i].other_driver && work->entitlements[i].pkey)
+            say_one(work, &work->cloud->networks[i]);
 }
 
-int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment,
-                              struct oneib_error *err)
+void oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
     oneib_autotext struct oneib_text fix = {0};
     append_command(work, attachment->network_id, &fix);
     oneib_text_append(&fix, "; then start the VM again");
-    if (oneib_text_failed(&fix))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "network-switched", fix.data, err,
+    oneib_findings_note(
+        work->findings, ONEIB_WARNING, "network-switched", fix.data,
         "%s is of %s, which is no InfiniBand network any more, and comes to a host where that "
         "network's P_Key is not in force: it gets nothing",
         oneib_name_nic(work, attachment).text,

@@ -54,74 +54,60 @@ struct table {
     size_t excess_count, excess_capacity;
 };
 
-static int add_wish(struct table *table, struct wish wish, struct oneib_error *err)
+static void add_wish(struct table *table, struct wish wish)
 {
-    if (oneib_reserve(&table->wishes, &table->wish_capacity, table->wish_count + 1,
-                      sizeof *table->wishes, err) < 0)
-        return -1;
+    oneib_grow(&table->wishes, &table->wish_capacity, table->wish_count + 1, sizeof *table->wishes);
     table->wishes[table->wish_count++] = wish;
-    return 0;
 }
 
-static int wish_for_static(struct table *table, const struct oneib_line *line,
-                           struct oneib_error *err)
+static void wish_for_static(struct table *table, const struct oneib_line *line)
 {
-    return add_wish(table,
-                    (struct wish){.guid = line->guid,
+    add_wish(table, (struct wish){.guid = line->guid,
                                   .cluster = line->cluster,
                                   .binding = ONEIB_NO_INDEX,
                                   .pkey = line->pkey,
                                   .membership = line->membership,
-                                  .member_status = ONEIB_MEMBER_STATUS_MEMBER},
-                    err);
+                                  .member_status = ONEIB_MEMBER_STATUS_MEMBER});
 }
 
 /* A limited NIC narrows its key on every port of its host: which one its VF sits on only the node
  * knows. */
-static int narrow_host(const struct oneib_work *work, struct table *table, struct wish wish,
-                       uint32_t host_id, struct oneib_error *err)
+static void narrow_host(const struct oneib_work *work, struct table *table, struct wish wish,
+                        uint32_t host_id)
 {
     const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
     wish.member_status = ONEIB_MEMBER_STATUS_NO_HCA;
     for (size_t i = 0; host && i < host->port_count; i++) {
         wish.guid = host->ports[i].port_guid;
-        if (add_wish(table, wish, err) < 0)
-            return -1;
+        add_wish(table, wish);
     }
-    return 0;
 }
 
-static int wish_for_binding(const struct oneib_work *work, struct table *table, uint32_t index,
-                            struct oneib_error *err)
+static void wish_for_binding(const struct oneib_work *work, struct table *table, uint32_t index)
 {
     const struct oneib_binding *binding = &work->bindings[index];
     if (binding->pkey == 0)
-        return 0;
+        return;
     const struct wish wish = {.guid = binding->member,
                               .cluster = work->entitlements[binding->network].cluster,
                               .binding = index,
                               .pkey = binding->pkey,
                               .membership = binding->membership,
                               .member_status = binding->member_status};
-    if (binding->port != 0 && add_wish(table, wish, err) < 0)
-        return -1;
-    return binding->membership == ONEIB_LIMITED
-               ? narrow_host(work, table, wish, binding->host_id, err)
-               : 0;
+    if (binding->port != 0)
+        add_wish(table, wish);
+    if (binding->membership == ONEIB_LIMITED)
+        narrow_host(work, table, wish, binding->host_id);
 }
 
-static int list_wishes(struct oneib_work *work, struct table *table, struct oneib_error *err)
+static void list_wishes(struct oneib_work *work, struct table *table)
 {
-    if (oneib_reserve(&table->wishes, &table->wish_capacity,
-                      work->static_count + work->binding_count, sizeof *table->wishes, err) < 0)
-        return -1;
+    oneib_grow(&table->wishes, &table->wish_capacity, work->static_count + work->binding_count,
+               sizeof *table->wishes);
     for (size_t i = 0; i < work->static_count; i++)
-        if (wish_for_static(table, &work->statics[i], err) < 0)
-            return -1;
+        wish_for_static(table, &work->statics[i]);
     for (size_t i = 0; i < work->binding_count; i++)
-        if (wish_for_binding(work, table, (uint32_t)i, err) < 0)
-            return -1;
-    return 0;
+        wish_for_binding(work, table, (uint32_t)i);
 }
 
 ONEIB_ORDER_BY(compare_wishes, struct wish, guid, pkey, binding);
@@ -140,14 +126,12 @@ static bool any_is_full(const struct wish *wishes, size_t count)
     return false;
 }
 
-static int say_refused(struct oneib_work *work, const struct wish *wish, const char *names,
-                       struct oneib_error *err)
+static void say_refused(struct oneib_work *work, const struct wish *wish, const char *names)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "membership-refused",
         "run them on other hosts, or take IB_MEMBERSHIP from NICs and reservations and make the "
         "operator's network limited",
-        err,
         "%s has one entry for P_Key 0x%04x of %s, and full members: users have made limited, and "
         "get nothing there: %s",
         oneib_name_port(work, wish->guid).text, wish->pkey,
@@ -156,8 +140,7 @@ static int say_refused(struct oneib_work *work, const struct wish *wish, const c
 
 /* Users can write that a NIC of theirs is limited. In a partition that they share with others it
  * is not these who lose by that: the wishes, of one key on one port, are nobody's then. */
-static int give_way(struct oneib_work *work, struct wish *wishes, size_t count,
-                    struct oneib_error *err)
+static void give_way(struct oneib_work *work, struct wish *wishes, size_t count)
 {
     oneib_autotext struct oneib_text names = {0};
     const bool full = any_is_full(wishes, count);
@@ -175,10 +158,9 @@ static int give_way(struct oneib_work *work, struct wish *wishes, size_t count,
         wish->member_status = ONEIB_MEMBER_STATUS_GIVES_WAY;
     }
     if (refused == 0)
-        return 0;
+        return;
     oneib_close_names(&names, refused);
-    return oneib_text_failed(&names) ? oneib_fail_memory(err)
-                                     : say_refused(work, wishes, names.data, err);
+    say_refused(work, wishes, names.data);
 }
 
 static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
@@ -206,35 +188,30 @@ static enum claim claim_of(const struct oneib_work *work, const struct entry *en
     return entry->has_static ? STATIC : ARRIVING;
 }
 
-static int add_entry(struct oneib_work *work, struct table *table, struct wish *wishes,
-                     size_t count, struct oneib_error *err)
+static void add_entry(struct oneib_work *work, struct table *table, struct wish *wishes,
+                      size_t count)
 {
     struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
-    if (give_way(work, wishes, count, err) < 0)
-        return -1;
+    give_way(work, wishes, count);
     for (size_t i = 0; i < count; i++)
         count_wish(work, &entry, &wishes[i]);
     entry.claim = claim_of(work, &entry);
-    if (oneib_reserve(&table->entries, &table->entry_capacity, table->entry_count + 1,
-                      sizeof *table->entries, err) < 0)
-        return -1;
+    oneib_grow(&table->entries, &table->entry_capacity, table->entry_count + 1,
+               sizeof *table->entries);
     table->entries[table->entry_count++] = entry;
-    return 0;
 }
 
 /* The entries of one port, from its `count` wishes. */
-static int make_entries(struct oneib_work *work, struct table *table, struct wish *wishes,
-                        size_t count, struct oneib_error *err)
+static void make_entries(struct oneib_work *work, struct table *table, struct wish *wishes,
+                         size_t count)
 {
     table->entry_count = 0;
     size_t end;
     for (size_t i = 0; i < count; i = end) {
         for (end = i + 1; end < count && wishes[end].pkey == wishes[i].pkey;)
             end++;
-        if (add_entry(work, table, &wishes[i], end - i, err) < 0)
-            return -1;
+        add_entry(work, table, &wishes[i], end - i);
     }
-    return 0;
 }
 
 static void set_member_status(struct oneib_work *work, const struct entry *entry,
@@ -291,7 +268,7 @@ static void append_host(struct oneib_work *work, struct oneib_text *text, const 
         oneib_text_printf(text, " of %s", oneib_name_host(work, owner->host_id).text);
 }
 
-static int say_narrowed(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+static void say_narrowed(struct oneib_work *work, const struct entry *entry)
 {
     oneib_autotext struct oneib_text names = {0}, host = {0};
     size_t count = 0;
@@ -308,15 +285,13 @@ static int say_narrowed(struct oneib_work *work, const struct entry *entry, stru
         count++;
     }
     if (count == 0)
-        return 0;
+        return;
     oneib_close_names(&names, count);
     oneib_text_append(&host, "");
     append_host(work, &host, entry);
-    if (oneib_text_failed(&names) || oneib_text_failed(&host))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "membership-narrowed",
-        "run limited and full members of one network on different hosts", err,
+        "run limited and full members of one network on different hosts",
         "port 0x%016" PRIx64 "%s has one entry for P_Key 0x%04x of %s"
         ", and one of those there is limited: limited are also %s",
         entry->wishes->guid, host.data, entry->wishes->pkey,
@@ -333,30 +308,28 @@ static void narrow_bindings(struct oneib_work *work, const struct entry *entry)
 }
 
 /* Nothing is less than it was meant to be; full is more. */
-static int refuse_limited(struct oneib_work *work, const struct entry *entry,
-                          struct oneib_error *err)
+static void refuse_limited(struct oneib_work *work, const struct entry *entry)
 {
     narrow_bindings(work, entry);
     set_member_status(work, entry, ONEIB_MEMBER_STATUS_NO_KEY);
-    return oneib_say_limited_refused(work, &work->cloud->networks[entry->wishes->cluster], err);
+    oneib_say_limited_refused(work, &work->cloud->networks[entry->wishes->cluster]);
 }
 
-static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+static void accept(struct oneib_work *work, const struct entry *entry)
 {
-    if (work->policy->no_limited && entry->membership == ONEIB_LIMITED)
-        return refuse_limited(work, entry, err);
-    if (oneib_reserve(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines,
-                      err) < 0)
-        return -1;
+    if (work->policy->no_limited && entry->membership == ONEIB_LIMITED) {
+        refuse_limited(work, entry);
+        return;
+    }
+    oneib_grow(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines);
     work->lines[work->line_count++] = (struct oneib_line){.guid = entry->wishes->guid,
                                                           .cluster = entry->wishes->cluster,
                                                           .pkey = entry->wishes->pkey,
                                                           .membership = entry->membership};
     if (entry->membership != ONEIB_LIMITED)
-        return 0;
-    const int outcome = say_narrowed(work, entry, err);
+        return;
+    say_narrowed(work, entry);
     narrow_bindings(work, entry);
-    return outcome;
 }
 
 static const struct oneib_network *cluster_of(const struct oneib_work *work,
@@ -379,18 +352,15 @@ static int compare_owned(const void *a, const void *b, void *context)
     return compare_entries(a, b, context);
 }
 
-static int note_excess(struct oneib_work *work, struct table *table, const struct entry *entry,
-                       struct oneib_error *err)
+static void note_excess(struct oneib_work *work, struct table *table, const struct entry *entry)
 {
-    if (oneib_reserve(&table->excess, &table->excess_capacity, table->excess_count + 1,
-                      sizeof *table->excess, err) < 0)
-        return -1;
+    oneib_grow(&table->excess, &table->excess_capacity, table->excess_count + 1,
+               sizeof *table->excess);
     table->excess[table->excess_count++] = (struct excess){.guid = entry->wishes->guid,
                                                            .owner = owner_of(work, entry),
                                                            .cluster = entry->wishes->cluster,
                                                            .pkey = entry->wishes->pkey};
     set_member_status(work, entry, ONEIB_MEMBER_STATUS_OWNER_LIMIT);
-    return 0;
 }
 
 /* What runs stays, however many there are: only what is to come is held to the limit. */
@@ -408,20 +378,19 @@ static void mark_excess(struct oneib_work *work, struct table *table)
 }
 
 /* Of one tenant's keys a port takes only so many, that its table does not become one user's. */
-static int limit_owners(struct oneib_work *work, struct table *table, struct oneib_error *err)
+static void limit_owners(struct oneib_work *work, struct table *table)
 {
     size_t kept = 0;
     if (work->policy->per_owner_max == 0 || table->entry_count <= work->policy->per_owner_max)
-        return 0;
+        return;
     mark_excess(work, table);
     for (size_t i = 0; i < table->entry_count; i++) {
         if (!table->entries[i].is_excess)
             table->entries[kept++] = table->entries[i];
-        else if (note_excess(work, table, &table->entries[i], err) < 0)
-            return -1;
+        else
+            note_excess(work, table, &table->entries[i]);
     }
     table->entry_count = kept;
-    return 0;
 }
 
 static void append_keys(const struct oneib_work *work, struct oneib_text *text,
@@ -436,74 +405,63 @@ static void append_keys(const struct oneib_work *work, struct oneib_text *text,
         oneib_text_printf(text, " and %zu more", count - KEYS_NAMED);
 }
 
-static int say_full(struct oneib_work *work, const struct table *table, size_t accepted,
-                    uint32_t capacity, struct oneib_error *err)
+static void say_full(struct oneib_work *work, const struct table *table, size_t accepted,
+                     uint32_t capacity)
 {
     oneib_autotext struct oneib_text host = {0}, fit = {0}, rest = {0};
     oneib_text_append(&host, "");
     append_host(work, &host, table->entries);
     append_keys(work, &fit, table->entries, accepted);
     append_keys(work, &rest, table->entries + accepted, table->entry_count - accepted);
-    if (oneib_text_failed(&host) || oneib_text_failed(&fit) || oneib_text_failed(&rest))
-        return oneib_fail_memory(err);
     for (size_t i = accepted; i < table->entry_count; i++)
         oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
                                cluster_of(work, &table->entries[i])->id);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "port-full",
-                              "move VMs of some of these networks to other hosts", err,
-                              "port 0x%016" PRIx64 "%s holds %" PRIu32
-                              " P_Keys at most, those of the default partition and the static "
-                              "partitions included; it has %s; no "
-                              "room for %s",
-                              table->entries->wishes->guid, host.data, capacity, fit.data,
-                              rest.data);
+    oneib_findings_note(work->findings, ONEIB_WARNING, "port-full",
+                        "move VMs of some of these networks to other hosts",
+                        "port 0x%016" PRIx64 "%s holds %" PRIu32
+                        " P_Keys at most, those of the default partition and the static "
+                        "partitions included; it has %s; no "
+                        "room for %s",
+                        table->entries->wishes->guid, host.data, capacity, fit.data, rest.data);
 }
 
-static int note_room(struct oneib_work *work, oneib_guid guid, uint32_t room,
-                     struct oneib_error *err)
+static void note_room(struct oneib_work *work, oneib_guid guid, uint32_t room)
 {
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->rooms, &desired->room_capacity, desired->room_count + 1,
-                      sizeof *desired->rooms, err) < 0)
-        return -1;
+    oneib_grow(&desired->rooms, &desired->room_capacity, desired->room_count + 1,
+               sizeof *desired->rooms);
     desired->rooms[desired->room_count++] = (struct oneib_port_room){
         .port_guid = guid, .room = room > UINT16_MAX ? UINT16_MAX : (uint16_t)room};
-    return 0;
 }
 
-static int share_room(struct oneib_work *work, struct table *table, oneib_guid guid, uint32_t room,
-                      uint32_t capacity, struct oneib_error *err)
+static void share_room(struct oneib_work *work, struct table *table, oneib_guid guid, uint32_t room,
+                       uint32_t capacity)
 {
     size_t accepted = table->entry_count;
     if (accepted > room) {
         qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_entries, work);
         accepted = room;
-        if (say_full(work, table, accepted, capacity, err) < 0)
-            return -1;
+        say_full(work, table, accepted, capacity);
     }
     for (size_t i = 0; i < accepted; i++)
-        if (accept(work, &table->entries[i], err) < 0)
-            return -1;
+        accept(work, &table->entries[i]);
     for (size_t i = accepted; i < table->entry_count; i++)
         set_member_status(work, &table->entries[i], ONEIB_MEMBER_STATUS_PORT_FULL);
-    return note_room(work, guid, room - (uint32_t)accepted, err);
+    note_room(work, guid, room - (uint32_t)accepted);
 }
 
 /* One port: its wishes lie at `first`, up to `end`. */
-static int fill_table(struct oneib_work *work, struct table *table, size_t first, size_t end,
-                      struct oneib_error *err)
+static void fill_table(struct oneib_work *work, struct table *table, size_t first, size_t end)
 {
     struct wish *wishes = &table->wishes[first];
-    if (make_entries(work, table, wishes, end - first, err) < 0)
-        return -1;
+    make_entries(work, table, wishes, end - first);
 
     uint32_t capacity = capacity_of(work, wishes);
     uint32_t taken = 1 + oneib_static_keys_on(work, wishes->guid);
     uint32_t room = capacity > taken ? capacity - taken : 0;
     keep_wanted(table);
-    if (limit_owners(work, table, err) < 0)
-        return -1;
-    return share_room(work, table, wishes->guid, room, capacity, err);
+    limit_owners(work, table);
+    share_room(work, table, wishes->guid, room, capacity);
 }
 
 ONEIB_ORDER_BY(compare_lines, struct oneib_line, pkey, guid);
@@ -511,21 +469,20 @@ ONEIB_ORDER_BY(compare_lines, struct oneib_line, pkey, guid);
 ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid, room);
 
 /* The removal hold must not put anybody back onto a port that must not serve anybody. */
-static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
+static void close_refused_ports(struct oneib_work *work)
 {
     struct oneib_desired *desired = work->desired;
     for (size_t i = 0; i < work->port_count; i++)
-        if (work->ports[i].refused && note_room(work, work->ports[i].guid, 0, err) < 0)
-            return -1;
+        if (work->ports[i].refused)
+            note_room(work, work->ports[i].guid, 0);
     if (desired->room_count == 0)
-        return 0;
+        return;
     ONEIB_SORT(desired->rooms, desired->room_count, compare_rooms);
     size_t kept = 1;
     for (size_t i = 1; i < desired->room_count; i++)
         if (desired->rooms[i].port_guid != desired->rooms[kept - 1].port_guid)
             desired->rooms[kept++] = desired->rooms[i];
     desired->room_count = kept;
-    return 0;
 }
 
 /* By owner, then port and network. */
@@ -562,26 +519,23 @@ static void append_excess(struct oneib_work *work, struct oneib_text *text,
 }
 
 /* The excess of one owner: one finding, on however many ports it is. */
-static int say_excess(struct oneib_work *work, const struct excess *excess, size_t count,
-                      struct oneib_error *err)
+static void say_excess(struct oneib_work *work, const struct excess *excess, size_t count)
 {
     oneib_autotext struct oneib_text keys = {0};
     append_excess(work, &keys, excess, count);
-    if (oneib_text_failed(&keys))
-        return oneib_fail_memory(err);
     for (size_t i = 0; i < count; i++)
         oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
                                work->cloud->networks[excess[i].cluster].id);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "owner-limit",
-        "let VMs of fewer of that user's networks run on one host, or raise pkeys.per_owner", err,
+        "let VMs of fewer of that user's networks run on one host, or raise pkeys.per_owner",
         "%s holds as many P_Keys of networks of user %" PRIu32
         " as it may (pkeys.per_owner, %" PRIu32 "): no place there for %s",
         oneib_name_port(work, excess->guid).text, excess->owner, work->policy->per_owner_max,
         keys.data);
 }
 
-static int say_each_excess(struct oneib_work *work, struct table *table, struct oneib_error *err)
+static void say_each_excess(struct oneib_work *work, struct table *table)
 {
     size_t end;
     ONEIB_SORT(table->excess, table->excess_count, compare_excess);
@@ -589,38 +543,31 @@ static int say_each_excess(struct oneib_work *work, struct table *table, struct 
         for (end = i + 1;
              end < table->excess_count && table->excess[end].owner == table->excess[i].owner;)
             end++;
-        if (say_excess(work, &table->excess[i], end - i, err) < 0)
-            return -1;
+        say_excess(work, &table->excess[i], end - i);
     }
-    return 0;
 }
 
-static int fill_each(struct oneib_work *work, struct table *table, struct oneib_error *err)
+static void fill_each(struct oneib_work *work, struct table *table)
 {
-    if (list_wishes(work, table, err) < 0)
-        return -1;
+    list_wishes(work, table);
     ONEIB_SORT(table->wishes, table->wish_count, compare_wishes);
     size_t end;
     for (size_t i = 0; i < table->wish_count; i = end) {
         for (end = i + 1;
              end < table->wish_count && table->wishes[end].guid == table->wishes[i].guid;)
             end++;
-        if (fill_table(work, table, i, end, err) < 0)
-            return -1;
+        fill_table(work, table, i, end);
     }
-    if (say_each_excess(work, table, err) < 0)
-        return -1;
-    return close_refused_ports(work, err);
+    say_each_excess(work, table);
+    close_refused_ports(work);
 }
 
-int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err)
+void oneib_fill_tables(struct oneib_work *work)
 {
     struct table table = {0};
-    int outcome = fill_each(work, &table, err);
+    fill_each(work, &table);
     free(table.wishes);
     free(table.entries);
     free(table.excess);
-    if (outcome == 0)
-        ONEIB_SORT(work->lines, work->line_count, compare_lines);
-    return outcome;
+    ONEIB_SORT(work->lines, work->line_count, compare_lines);
 }

@@ -244,23 +244,19 @@ static void decide_to_open(const struct oneib_fence_input *input, bool is_forced
 }
 
 static struct oneib_fence_step *add_step(struct oneib_fence_plan *plan, uint32_t host_id,
-                                         oneib_guid guid, struct oneib_error *err)
+                                         oneib_guid guid)
 {
-    if (oneib_reserve(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items, err) < 0)
-        return NULL;
+    oneib_grow(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items);
     struct oneib_fence_step *step = &plan->items[plan->count++];
     *step = (struct oneib_fence_step){.host_id = host_id, .guid = guid};
     return step;
 }
 
-static int plan_port(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
-                     const struct oneib_ledger_fenced_port *port, struct oneib_fence_plan *plan,
-                     struct oneib_error *err)
+static void plan_port(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
+                      const struct oneib_ledger_fenced_port *port, struct oneib_fence_plan *plan)
 {
     const bool lifts = may_be_lifted(input, fence);
-    struct oneib_fence_step *step = add_step(plan, port->host_id, port->guid, err);
-    if (!step)
-        return -1;
+    struct oneib_fence_step *step = add_step(plan, port->host_id, port->guid);
     step->switch_guid = port->switch_guid;
     step->switch_port = port->switch_port;
     step->was = port->state;
@@ -269,7 +265,6 @@ static int plan_port(const struct oneib_fence_input *input, const struct oneib_l
     else
         decide_to_close(input, false, step);
     step->came_up = !lifts && port->state == ONEIB_FENCE_DOWN && step->act == ONEIB_FENCE_DISABLE;
-    return 0;
 }
 
 /* ---- the other ports of its adapters --------------------------------------------------------- */
@@ -284,9 +279,8 @@ static struct oneib_fence_step *planned(const struct oneib_fence_plan *plan, uin
 }
 
 /* An adapter whose one port the host's probe did not report has it all the same. */
-static int plan_siblings(const struct oneib_fence_input *input, uint32_t host_id,
-                         const struct oneib_switch_link *of, struct oneib_fence_plan *plan,
-                         struct oneib_error *err)
+static void plan_siblings(const struct oneib_fence_input *input, uint32_t host_id,
+                          const struct oneib_switch_link *of, struct oneib_fence_plan *plan)
 {
     for (size_t i = 0; i < input->link_count; i++) {
         const struct oneib_switch_link *link = &input->links[i];
@@ -296,71 +290,59 @@ static int plan_siblings(const struct oneib_fence_input *input, uint32_t host_id
         struct oneib_fence_step *step = planned(plan, host_id, link->port_guid);
         if (step && step->state != ONEIB_FENCE_UNPROVEN)
             continue;
-        if (!step && !(step = add_step(plan, host_id, link->port_guid, err)))
-            return -1;
+        if (!step)
+            step = add_step(plan, host_id, link->port_guid);
         decide_to_close(input, true, step);
     }
-    return 0;
 }
 
 /* Those that are its own, whatever its probe is said to report. */
-static int plan_pinned(const struct oneib_fence_input *input, uint32_t host_id,
-                       struct oneib_fence_plan *plan, struct oneib_error *err)
+static void plan_pinned(const struct oneib_fence_input *input, uint32_t host_id,
+                        struct oneib_fence_plan *plan)
 {
     for (size_t i = 0; i < input->ledger->port_count; i++) {
         const struct oneib_ledger_port *port = &input->ledger->ports[i];
         if (port->host_id != host_id || planned(plan, host_id, port->guid))
             continue;
-        struct oneib_fence_step *step = add_step(plan, host_id, port->guid, err);
-        if (!step)
-            return -1;
+        struct oneib_fence_step *step = add_step(plan, host_id, port->guid);
         decide_to_close(input, false, step);
     }
-    return 0;
 }
 
-static int plan_adapters(const struct oneib_fence_input *input, uint32_t host_id, size_t first,
-                         struct oneib_fence_plan *plan, struct oneib_error *err)
+static void plan_adapters(const struct oneib_fence_input *input, uint32_t host_id, size_t first,
+                          struct oneib_fence_plan *plan)
 {
     const size_t end = plan->count;
     for (size_t i = first; i < end; i++) {
         size_t count;
         const struct oneib_switch_link *link = link_of(input, plan->items[i].guid, &count);
         const bool is_its_own = plan->items[i].state == ONEIB_FENCE_UP;
-        if (is_its_own && count == 1 && plan_siblings(input, host_id, link, plan, err) < 0)
-            return -1;
+        if (is_its_own && count == 1)
+            plan_siblings(input, host_id, link, plan);
     }
-    return 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int plan_host(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
-                     struct oneib_fence_plan *plan, struct oneib_error *err)
+static void plan_host(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
+                      struct oneib_fence_plan *plan)
 {
     const struct oneib_ledger *ledger = input->ledger;
     const size_t first = plan->count;
     for (size_t i = 0; i < ledger->fenced_port_count; i++)
-        if (ledger->fenced_ports[i].host_id == fence->host_id &&
-            plan_port(input, fence, &ledger->fenced_ports[i], plan, err) < 0)
-            return -1;
+        if (ledger->fenced_ports[i].host_id == fence->host_id)
+            plan_port(input, fence, &ledger->fenced_ports[i], plan);
     if (may_be_lifted(input, fence))
-        return 0;
-    return plan_pinned(input, fence->host_id, plan, err) < 0
-               ? -1
-               : plan_adapters(input, fence->host_id, first, plan, err);
+        return;
+    plan_pinned(input, fence->host_id, plan);
+    plan_adapters(input, fence->host_id, first, plan);
 }
 
-int oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan,
-                     struct oneib_error *err)
+void oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan)
 {
     *plan = (struct oneib_fence_plan){0};
     for (size_t i = 0; i < input->ledger->fence_count; i++)
-        if (plan_host(input, &input->ledger->fences[i], plan, err) < 0) {
-            oneib_fence_plan_clear(plan);
-            return -1;
-        }
-    return 0;
+        plan_host(input, &input->ledger->fences[i], plan);
 }
 
 void oneib_fence_plan_clear(struct oneib_fence_plan *plan)

@@ -77,8 +77,7 @@ struct oneib_fence_plan {
     size_t count, capacity;
 };
 
-int oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan,
-                     struct oneib_error *err);
+void oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan);
 void oneib_fence_plan_clear(struct oneib_fence_plan *plan);
 
 /* Which ports there are and where they are linked: to be written before anything is done. *changed:
@@ -95,7 +94,7 @@ bool oneib_fence_is_closed(enum oneib_fence_state state);
 /* Whether nothing on the host reaches the fabric: it is fenced, and each of its ports is closed. */
 bool oneib_fence_holds(const struct oneib_ledger *ledger, uint32_t host_id);
 /* What the ledger says of fenced hosts: for people. */
-int oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
-                       struct oneib_findings *findings, struct oneib_error *err);
+void oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                        struct oneib_findings *findings);
 
 #endif

@@ -48,41 +48,37 @@ static const struct trouble troubles[] = {
                               "told by anybody; its oneib-node has never reported it"},
 };
 
-static int report_port(const struct oneib_cloud *cloud, const struct oneib_ledger_fenced_port *port,
-                       struct oneib_findings *findings, struct oneib_error *err)
+static void report_port(const struct oneib_cloud *cloud,
+                        const struct oneib_ledger_fenced_port *port,
+                        struct oneib_findings *findings)
 {
     if (oneib_fence_is_closed(port->state))
-        return 0;
+        return;
     const struct trouble *trouble = &troubles[port->state];
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, port->host_id);
-    return oneib_findings_add(findings, trouble->severity, trouble->code, trouble->fix, err,
-                              "%s is fenced, and its port 0x%016" PRIx64 " is not closed: %s",
-                              oneib_host_id_shown(cloud, port->host_id).text, port->guid,
-                              trouble->why);
+    oneib_findings_note(findings, trouble->severity, trouble->code, trouble->fix,
+                        "%s is fenced, and its port 0x%016" PRIx64 " is not closed: %s",
+                        oneib_host_id_shown(cloud, port->host_id).text, port->guid, trouble->why);
 }
 
-static int report_host(const struct oneib_cloud *cloud, const struct oneib_ledger_fence *fence,
-                       struct oneib_findings *findings, struct oneib_error *err)
+static void report_host(const struct oneib_cloud *cloud, const struct oneib_ledger_fence *fence,
+                        struct oneib_findings *findings)
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, fence->host_id);
-    return oneib_findings_add(
-        findings, ONEIB_NOTICE, "host-fenced",
-        "when it is well again: oneib unfence, on the front-end as oneadmin", err,
-        "%s is fenced: no VM on it is a member of any cluster%s",
-        oneib_host_id_shown(cloud, fence->host_id).text,
-        fence->wish == ONEIB_FENCE_LIFT
-            ? "; that is lifted once its oneib-node has reported an empty table"
-            : "");
+    oneib_findings_note(findings, ONEIB_NOTICE, "host-fenced",
+                        "when it is well again: oneib unfence, on the front-end as oneadmin",
+                        "%s is fenced: no VM on it is a member of any cluster%s",
+                        oneib_host_id_shown(cloud, fence->host_id).text,
+                        fence->wish == ONEIB_FENCE_LIFT
+                            ? "; that is lifted once its oneib-node has reported an empty table"
+                            : "");
 }
 
-int oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
-                       struct oneib_findings *findings, struct oneib_error *err)
+void oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                        struct oneib_findings *findings)
 {
     for (size_t i = 0; i < ledger->fence_count; i++)
-        if (report_host(cloud, &ledger->fences[i], findings, err) < 0)
-            return -1;
+        report_host(cloud, &ledger->fences[i], findings);
     for (size_t i = 0; i < ledger->fenced_port_count; i++)
-        if (report_port(cloud, &ledger->fenced_ports[i], findings, err) < 0)
-            return -1;
-    return 0;
+        report_port(cloud, &ledger->fenced_ports[i], findings);
 }

@@ -135,17 +135,16 @@ static bool find_vf(const struct work *work, const struct oneib_desired_binding 
            oneib_host_given_to(host, &attachment->address) == attachment->vm_id;
 }
 
-static int say_no_vf(struct work *work, const struct oneib_attachment *attachment, uint32_t host_id,
-                     struct oneib_error *err)
+static void say_no_vf(struct work *work, const struct oneib_attachment *attachment,
+                      uint32_t host_id)
 {
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, attachment->vm_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "vf-not-given",
         "compare the NIC's ADDRESS (onevm show) with the host's PCI_DEVICES (onehost show); "
         "right after a start it comes by itself",
-        err,
         "VM %u NIC %u is a PCI device of %s that PCI_DEVICES does not give to this VM: it "
         "gets nothing there",
         attachment->vm_id, attachment->nic_id,
@@ -153,11 +152,9 @@ static int say_no_vf(struct work *work, const struct oneib_attachment *attachmen
 }
 
 /* The caller fills it. */
-static struct placed *add_placed(struct work *work, struct oneib_error *err)
+static struct placed *add_placed(struct work *work)
 {
-    if (oneib_reserve(&work->placed, &work->placed_capacity, work->placed_count + 1,
-                      sizeof *work->placed, err) < 0)
-        return NULL;
+    oneib_grow(&work->placed, &work->placed_capacity, work->placed_count + 1, sizeof *work->placed);
     return &work->placed[work->placed_count++];
 }
 
@@ -223,37 +220,33 @@ static struct oneib_grant grant_of_binding(const struct work *work,
     return grant;
 }
 
-static int grant_binding(struct work *work, const struct oneib_desired_binding *binding,
-                         struct oneib_error *err)
+static void grant_binding(struct work *work, const struct oneib_desired_binding *binding)
 {
     const struct oneib_attachment *attachment =
         &work->input->cloud->attachments[binding->attachment];
     const struct oneib_hca_port *port = port_of_binding(work->input->cloud, binding, attachment);
     if (!port || binding->pkey == 0)
-        return 0;
+        return;
     struct oneib_pci vf = {0};
-    if (attachment->is_pci && !find_vf(work, binding, attachment, &vf))
-        return say_no_vf(work, attachment, binding->host_id, err);
-    struct placed *placed = add_placed(work, err);
-    if (!placed)
-        return -1;
+    if (attachment->is_pci && !find_vf(work, binding, attachment, &vf)) {
+        say_no_vf(work, attachment, binding->host_id);
+        return;
+    }
+    struct placed *placed = add_placed(work);
     *placed = (struct placed){.host_id = binding->host_id,
                               .since = attachment->since,
                               .is_virtual = port->driver == ONEIB_HCA_MLX5,
                               .grant = grant_of_binding(work, binding, attachment, port)};
     placed->grant.has_vf = attachment->is_pci;
     placed->grant.vf = vf;
-    return 0;
 }
 
-static int grant_bindings(struct work *work, struct oneib_error *err)
+static void grant_bindings(struct work *work)
 {
     const struct oneib_desired *desired = work->input->desired;
     for (size_t i = 0; i < desired->binding_count; i++)
-        if (desired->bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER &&
-            grant_binding(work, &desired->bindings[i], err) < 0)
-            return -1;
-    return 0;
+        if (desired->bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER)
+            grant_binding(work, &desired->bindings[i]);
 }
 
 ONEIB_ORDER(compare_placed, struct placed,
@@ -344,20 +337,17 @@ static bool is_whole(const struct oneib_grant *grant)
 }
 
 /* bindings: how many of work->placed were there before, sorted. */
-static int hold_grant(struct work *work, size_t bindings, uint32_t host_id,
-                      struct oneib_grant grant, struct oneib_error *err)
+static void hold_grant(struct work *work, size_t bindings, uint32_t host_id,
+                       struct oneib_grant grant)
 {
     const struct placed wanted = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
     if (!is_whole(&grant) || is_placed(work, bindings, &wanted) ||
         has_ended(work->input->cloud, &grant, host_id) ||
         !keeps_its_key(work->input, host_id, &grant))
-        return 0;
-    struct placed *placed = add_placed(work, err);
-    if (!placed)
-        return -1;
+        return;
+    struct placed *placed = add_placed(work);
     *placed = wanted;
     placed->grant = grant;
-    return 0;
 }
 
 /* What a daemon before this one has granted, as the node tells it: of that VF alone. */
@@ -379,40 +369,33 @@ static struct oneib_grant grant_of_record(const struct work *work,
     return grant;
 }
 
-static int hold_node(struct work *work, size_t bindings, const struct oneib_node_snapshot *snapshot,
-                     struct oneib_error *err)
+static void hold_node(struct work *work, size_t bindings,
+                      const struct oneib_node_snapshot *snapshot)
 {
     for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++)
-        if (hold_grant(work, bindings, snapshot->host_id, snapshot->sent->items[i], err) < 0)
-            return -1;
+        hold_grant(work, bindings, snapshot->host_id, snapshot->sent->items[i]);
     for (size_t i = 0; !snapshot->sent && i < snapshot->record_count; i++)
-        if (snapshot->records[i].stage == ONEIB_VF_OPEN &&
+        if (snapshot->records[i].stage == ONEIB_VF_OPEN)
             hold_grant(work, bindings, snapshot->host_id,
-                       grant_of_record(work, &snapshot->records[i]), err) < 0)
-            return -1;
-    return 0;
+                       grant_of_record(work, &snapshot->records[i]));
 }
 
-static int hold_grants(struct work *work, struct oneib_error *err)
+static void hold_grants(struct work *work)
 {
     const size_t bindings = work->placed_count;
     for (size_t i = 0; work->input->held > 0 && i < work->input->node_count; i++)
-        if (hold_node(work, bindings, &work->input->nodes[i], err) < 0)
-            return -1;
-    return 0;
+        hold_node(work, bindings, &work->input->nodes[i]);
 }
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 ONEIB_ORDER_BY(compare_holders, struct guid_holder, vm_id, nic_id, host_id);
 
-static int add_holder(struct work *work, const struct guid_holder *holder, struct oneib_error *err)
+static void add_holder(struct work *work, const struct guid_holder *holder)
 {
-    if (oneib_reserve(&work->holders, &work->holder_capacity, work->holder_count + 1,
-                      sizeof *work->holders, err) < 0)
-        return -1;
+    oneib_grow(&work->holders, &work->holder_capacity, work->holder_count + 1,
+               sizeof *work->holders);
     work->holders[work->holder_count++] = *holder;
-    return 0;
 }
 
 /* oned itself has given the host up: what its VMs were is started elsewhere, with their GUIDs. */
@@ -447,32 +430,28 @@ static bool may_have_set(const struct oneib_node_snapshot *snapshot,
            (record->guid == ONEIB_VF_GUID_SET || snapshot->state == ONEIB_NODE_AWAITED);
 }
 
-static int add_holders_of(struct work *work, const struct oneib_node_snapshot *snapshot,
-                          struct oneib_error *err)
+static void add_holders_of(struct work *work, const struct oneib_node_snapshot *snapshot)
 {
     struct guid_holder holder = {.host_id = snapshot->host_id, .is_lost = is_lost(work, snapshot)};
     for (size_t i = 0; i < snapshot->record_count; i++) {
         holder.vm_id = snapshot->records[i].vm_id;
         holder.nic_id = snapshot->records[i].nic_id;
-        if (may_have_set(snapshot, &snapshot->records[i]) && add_holder(work, &holder, err) < 0)
-            return -1;
+        if (may_have_set(snapshot, &snapshot->records[i]))
+            add_holder(work, &holder);
     }
     for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++) {
         holder.vm_id = snapshot->sent->items[i].vm_id;
         holder.nic_id = snapshot->sent->items[i].nic_id;
-        if (snapshot->sent->items[i].may_set_guid && add_holder(work, &holder, err) < 0)
-            return -1;
+        if (snapshot->sent->items[i].may_set_guid)
+            add_holder(work, &holder);
     }
-    return 0;
 }
 
-static int find_holders(struct work *work, struct oneib_error *err)
+static void find_holders(struct work *work)
 {
     for (size_t i = 0; i < work->input->node_count; i++)
-        if (add_holders_of(work, &work->input->nodes[i], err) < 0)
-            return -1;
+        add_holders_of(work, &work->input->nodes[i]);
     ONEIB_SORT(work->holders, work->holder_count, compare_holders);
-    return 0;
 }
 
 /* Another host that has the NIC's GUID, or may; NULL: none. Where the SM would refuse the second of
@@ -492,14 +471,12 @@ static const struct guid_holder *held_elsewhere(const struct work *work,
     return NULL;
 }
 
-static int settle_guids(struct work *work, struct oneib_error *err)
+static void settle_guids(struct work *work)
 {
-    if (find_holders(work, err) < 0)
-        return -1;
+    find_holders(work);
     for (size_t i = 0; i < work->placed_count; i++)
         if (held_elsewhere(work, &work->placed[i]))
             work->placed[i].grant.may_set_guid = false;
-    return 0;
 }
 
 /* ---- GUIDs that two ports may have ----------------------------------------------------------- */
@@ -526,16 +503,13 @@ static bool may_have_it(const struct work *work, const struct placed *placed)
 
 /* GUIDs that a host may have on which their VM is; sorted. It is on one, or on two while it
  * migrates. */
-static int find_own(struct work *work, struct oneib_error *err)
+static void find_own(struct work *work)
 {
-    if (oneib_reserve(&work->own, &work->own_capacity, work->placed_count, sizeof *work->own, err) <
-        0)
-        return -1;
+    oneib_grow(&work->own, &work->own_capacity, work->placed_count, sizeof *work->own);
     for (size_t i = 0; i < work->placed_count; i++)
         if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
             work->own[work->own_count++] = work->placed[i].grant.guid;
     ONEIB_SORT(work->own, work->own_count, oneib_guid_compare);
-    return 0;
 }
 
 static bool is_own(const struct work *work, oneib_guid guid)
@@ -562,48 +536,45 @@ static size_t count_on_fabric(const struct work *work, oneib_guid guid)
     return count;
 }
 
-static int add_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
-                     const char *where, struct oneib_error *err)
+static void add_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
+                      const char *where)
 {
     placed->grant.may_set_guid = false;
-    if (oneib_reserve(&grants->twice, &grants->twice_capacity, grants->twice_count + 1,
-                      sizeof *grants->twice, err) < 0)
-        return -1;
+    oneib_grow(&grants->twice, &grants->twice_capacity, grants->twice_count + 1,
+               sizeof *grants->twice);
     grants->twice[grants->twice_count++] = placed->grant.guid;
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, placed->grant.vm_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, placed->host_id);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "guid-twice",
         "when that host has failed: oneib fence; else end what is left of the "
         "VM there",
-        err, "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
+        "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
         placed->grant.vm_id, placed->grant.nic_id,
         oneib_host_id_shown(work->input->cloud, placed->host_id).text, where, placed->grant.guid);
 }
 
-static int judge_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
-                       struct oneib_error *err)
+static void judge_twice(struct work *work, struct placed *placed, struct oneib_grants *grants)
 {
     const struct guid_holder *holder = held_elsewhere(work, placed);
     const size_t seen = count_on_fabric(work, placed->grant.guid);
-    if (holder && !is_placed_on(work, placed, holder->host_id))
-        return add_twice(work, placed, grants,
-                         oneib_host_id_shown(work->input->cloud, holder->host_id).text, err);
+    if (holder && !is_placed_on(work, placed, holder->host_id)) {
+        add_twice(work, placed, grants,
+                  oneib_host_id_shown(work->input->cloud, holder->host_id).text);
+        return;
+    }
     if (seen > 1 || (seen == 1 && !is_own(work, placed->grant.guid)))
-        return add_twice(work, placed, grants, "another port of the fabric", err);
-    return 0;
+        add_twice(work, placed, grants, "another port of the fabric");
 }
 
-static int find_twice(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+static void find_twice(struct work *work, struct oneib_grants *grants)
 {
-    if (find_own(work, err) < 0)
-        return -1;
+    find_own(work);
     for (size_t i = 0; i < work->placed_count; i++)
-        if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
-            return -1;
+        if (work->placed[i].is_virtual)
+            judge_twice(work, &work->placed[i], grants);
     ONEIB_SORT(grants->twice, grants->twice_count, oneib_guid_compare);
-    return 0;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -612,46 +583,40 @@ ONEIB_ORDER(compare_starts, struct placed,
             ONEIB_COMPARE(left->since, right->since)
                 ?: oneib_grant_compare(&left->grant, &right->grant));
 
-static int say_too_many(struct work *work, uint32_t host_id, size_t count, struct oneib_error *err)
+static void say_too_many(struct work *work, uint32_t host_id, size_t count)
 {
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "grants-full", "run fewer InfiniBand NICs on one host", err,
+    oneib_findings_note(
+        work->findings, ONEIB_WARNING, "grants-full", "run fewer InfiniBand NICs on one host",
         "%s has %zu InfiniBand NICs, and a list has room for %d: those that "
         "came last get nothing",
         oneib_host_id_shown(work->input->cloud, host_id).text, count, ONEIB_GRANTS_MAX);
 }
 
 /* All grants of one host; those that have no room are dropped. */
-static int choose(struct work *work, struct placed *placed, size_t *count, struct oneib_error *err)
+static void choose(struct work *work, struct placed *placed, size_t *count)
 {
     if (*count <= ONEIB_GRANTS_MAX)
-        return 0;
-    if (say_too_many(work, placed->host_id, *count, err) < 0)
-        return -1;
+        return;
+    say_too_many(work, placed->host_id, *count);
     oneib_stable_sort(placed, *count, sizeof *placed, compare_starts);
     *count = ONEIB_GRANTS_MAX;
     oneib_stable_sort(placed, *count, sizeof *placed, compare_placed);
-    return 0;
 }
 
-static int add_host(struct oneib_grants *grants, const struct placed *placed, size_t count,
-                    struct oneib_error *err)
+static void add_host(struct oneib_grants *grants, const struct placed *placed, size_t count)
 {
-    if (oneib_reserve(&grants->hosts, &grants->host_capacity, grants->host_count + 1,
-                      sizeof *grants->hosts, err) < 0)
-        return -1;
+    oneib_grow(&grants->hosts, &grants->host_capacity, grants->host_count + 1,
+               sizeof *grants->hosts);
     struct oneib_host_grants *host = &grants->hosts[grants->host_count];
     *host = (struct oneib_host_grants){.host_id = placed->host_id};
-    if (oneib_reserve(&host->items, &host->capacity, count, sizeof *host->items, err) < 0)
-        return -1;
+    oneib_grow(&host->items, &host->capacity, count, sizeof *host->items);
     for (size_t i = 0; i < count; i++)
         host->items[host->count++] = placed[i].grant;
     grants->host_count++;
-    return 0;
 }
 
-static int add_hosts(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+static void add_hosts(struct work *work, struct oneib_grants *grants)
 {
     size_t end;
     for (size_t i = 0; i < work->placed_count; i = end) {
@@ -659,11 +624,9 @@ static int add_hosts(struct work *work, struct oneib_grants *grants, struct onei
              end < work->placed_count && work->placed[end].host_id == work->placed[i].host_id;)
             end++;
         size_t count = end - i;
-        if (choose(work, &work->placed[i], &count, err) < 0 ||
-            add_host(grants, &work->placed[i], count, err) < 0)
-            return -1;
+        choose(work, &work->placed[i], &count);
+        add_host(grants, &work->placed[i], count);
     }
-    return 0;
 }
 
 static void sort_bindings(struct work *work)
@@ -687,32 +650,27 @@ static void drop_repetitions(struct work *work)
     work->placed_count = kept;
 }
 
-static int compute(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+static void compute(struct work *work, struct oneib_grants *grants)
 {
-    if (grant_bindings(work, err) < 0)
-        return -1;
+    grant_bindings(work);
     sort_bindings(work);
-    if (hold_grants(work, err) < 0)
-        return -1;
+    hold_grants(work);
     sort_held(work);
     drop_repetitions(work);
-    if (settle_guids(work, err) < 0 || find_twice(work, grants, err) < 0)
-        return -1;
-    return add_hosts(work, grants, err);
+    settle_guids(work);
+    find_twice(work, grants);
+    add_hosts(work, grants);
 }
 
-int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
-                         struct oneib_findings *findings, struct oneib_error *err)
+void oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
+                          struct oneib_findings *findings)
 {
     struct work work = {.input = input, .findings = findings};
     *grants = (struct oneib_grants){0};
-    const int outcome = compute(&work, grants, err);
+    compute(&work, grants);
     free(work.placed);
     free(work.holders);
     free(work.own);
-    if (outcome < 0)
-        oneib_grants_clear(grants);
-    return outcome;
 }
 
 ONEIB_ORDER_BY(compare_host_grants, struct oneib_host_grants, host_id);

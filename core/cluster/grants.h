@@ -106,8 +106,8 @@ struct oneib_grants_input {
  * and the finding guid-twice). More than ONEIB_GRANTS_MAX for a host: the first by start of the
  * VM, and a finding.
  */
-int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
-                         struct oneib_findings *findings, struct oneib_error *err);
+void oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
+                          struct oneib_findings *findings);
 const struct oneib_host_grants *oneib_grants_of_host(const struct oneib_grants *grants,
                                                      uint32_t host_id); /* NULL: none */
 void oneib_grants_clear(struct oneib_grants *grants);
@@ -144,8 +144,7 @@ struct oneib_gate {
  * All else is as desired. Of the static partitions a port that is listed comes as any other
  * entry does; the default partition is never touched.
  */
-int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
-                       struct oneib_error *err);
+void oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate);
 void oneib_gate_clear(struct oneib_gate *gate);
 
 /*

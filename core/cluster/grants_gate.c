@@ -4,6 +4,7 @@
  * key for another cluster is another entry, although the port could not tell them apart.
  */
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/grants_internal.h"
@@ -74,13 +75,12 @@ static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
     return false;
 }
 
-static int list_ports(struct gating *gating, struct oneib_error *err)
+static void list_ports(struct gating *gating)
 {
     struct oneib_port_index index;
-    if (oneib_port_index_make(gating->input->cloud, &index, err) < 0)
-        return -1;
-    gating->ports = calloc(index.count + 1, sizeof *gating->ports);
-    for (size_t i = 0; gating->ports && i < index.count; i++) {
+    oneib_port_index_make(gating->input->cloud, &index);
+    gating->ports = oneib_alloc(index.count + 1, sizeof *gating->ports);
+    for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
         const struct oneib_node_snapshot *snapshot =
             oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
@@ -90,7 +90,6 @@ static int list_ports(struct gating *gating, struct oneib_error *err)
             .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot)};
     }
     oneib_port_index_clear(&index);
-    return gating->ports ? 0 : oneib_fail_memory(err);
 }
 
 /* The first of the GUID's; how many there are is *count. */
@@ -101,18 +100,15 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
     return &gating->ports[first];
 }
 
-static int add_use(struct gating *gating, const struct port_use *use, struct oneib_error *err)
+static void add_use(struct gating *gating, const struct port_use *use)
 {
-    if (oneib_reserve(&gating->uses, &gating->use_capacity, gating->use_count + 1,
-                      sizeof *gating->uses, err) < 0)
-        return -1;
+    oneib_grow(&gating->uses, &gating->use_capacity, gating->use_count + 1, sizeof *gating->uses);
     gating->uses[gating->use_count++] = *use;
-    return 0;
 }
 
 /* On the port that is named so; where the host reports none, on any of its ports. */
-static int add_use_on(struct gating *gating, const struct oneib_host *host, const char *device,
-                      uint8_t number, struct port_use use, struct oneib_error *err)
+static void add_use_on(struct gating *gating, const struct oneib_host *host, const char *device,
+                       uint8_t number, struct port_use use)
 {
     bool found = false;
     for (int any = 0; any < 2 && !found; any++)
@@ -123,66 +119,53 @@ static int add_use_on(struct gating *gating, const struct oneib_host *host, cons
                 continue;
             found = true;
             use.port = port->port_guid;
-            if (has_table_of_vfs(port) && add_use(gating, &use, err) < 0)
-                return -1;
+            if (has_table_of_vfs(port))
+                add_use(gating, &use);
         }
-    return 0;
 }
 
-static int add_granted(struct gating *gating, const struct oneib_host *host,
-                       const struct oneib_grant *grants, size_t count, struct oneib_error *err)
+static void add_granted(struct gating *gating, const struct oneib_host *host,
+                        const struct oneib_grant *grants, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (add_use_on(
-                gating, host, grants[i].device, grants[i].port,
-                (struct port_use){.network_id = grants[i].network_id, .pkey = grants[i].pkey},
-                err) < 0)
-            return -1;
-    return 0;
+        add_use_on(gating, host, grants[i].device, grants[i].port,
+                   (struct port_use){.network_id = grants[i].network_id, .pkey = grants[i].pkey});
 }
 
-static int add_reported(struct gating *gating, const struct oneib_host *host,
-                        const struct oneib_vf_record *records, size_t count,
-                        struct oneib_error *err)
+static void add_reported(struct gating *gating, const struct oneib_host *host,
+                         const struct oneib_vf_record *records, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (oneib_record_may_be_open(&records[i]) &&
+        if (oneib_record_may_be_open(&records[i]))
             add_use_on(gating, host, records[i].device, records[i].port,
                        (struct port_use){.network_id = records[i].network_id,
                                          .pkey = records[i].pkey,
                                          .reported = true,
-                                         .limited = records[i].limited},
-                       err) < 0)
-            return -1;
-    return 0;
+                                         .limited = records[i].limited});
 }
 
-static int add_uses_of(struct gating *gating, const struct oneib_host *host,
-                       struct oneib_error *err)
+static void add_uses_of(struct gating *gating, const struct oneib_host *host)
 {
     const struct oneib_host_grants *grants = oneib_grants_of_host(gating->input->grants, host->id);
     const struct oneib_node_snapshot *snapshot =
         oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
-    if (grants && add_granted(gating, host, grants->items, grants->count, err) < 0)
-        return -1;
+    if (grants)
+        add_granted(gating, host, grants->items, grants->count);
     if (!snapshot)
-        return 0;
-    if (snapshot->sent &&
-        add_granted(gating, host, snapshot->sent->items, snapshot->sent->count, err) < 0)
-        return -1;
-    return add_reported(gating, host, snapshot->records, snapshot->record_count, err);
+        return;
+    if (snapshot->sent)
+        add_granted(gating, host, snapshot->sent->items, snapshot->sent->count);
+    add_reported(gating, host, snapshot->records, snapshot->record_count);
 }
 
 ONEIB_ORDER_BY(compare_uses, struct port_use, port, pkey);
 
-static int list_uses(struct gating *gating, struct oneib_error *err)
+static void list_uses(struct gating *gating)
 {
     const struct oneib_cloud *cloud = gating->input->cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
-        if (add_uses_of(gating, &cloud->hosts[i], err) < 0)
-            return -1;
+        add_uses_of(gating, &cloud->hosts[i]);
     ONEIB_SORT(gating->uses, gating->use_count, compare_uses);
-    return 0;
 }
 
 /* The first of the port and key, NULL: none; how many there are is *count. */
@@ -253,24 +236,21 @@ static struct entry entry_of(const struct oneib_partition *partition, uint32_t c
     return entry;
 }
 
-static int add_entries(struct gating *gating, const struct oneib_partition_table *table,
-                       bool desired, struct oneib_error *err)
+static void add_entries(struct gating *gating, const struct oneib_partition_table *table,
+                        bool desired)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
         uint32_t cluster;
         if (!oneib_partition_cluster(partition, &cluster))
             continue;
-        if (oneib_reserve(&gating->entries, &gating->entry_capacity,
-                          gating->entry_count + partition->member_count, sizeof *gating->entries,
-                          err) < 0)
-            return -1;
+        oneib_grow(&gating->entries, &gating->entry_capacity,
+                   gating->entry_count + partition->member_count, sizeof *gating->entries);
         for (size_t j = 0; j < partition->member_count; j++)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 gating->entries[gating->entry_count++] =
                     entry_of(partition, cluster, &partition->members[j], desired);
     }
-    return 0;
 }
 
 /* Of what a file in force says twice of an entry the narrower counts. What is desired is there once. */
@@ -307,19 +287,17 @@ static void note_taken(struct gating *gating)
             gating->taken[table->items[i].pkey & ONEIB_PKEY_DEFAULT] = true;
 }
 
-static int list_entries(struct gating *gating, struct oneib_error *err)
+static void list_entries(struct gating *gating)
 {
     static const struct oneib_partition_table empty;
     const struct oneib_partition_table *in_force =
         gating->input->in_force ? gating->input->in_force : &empty;
-    if (add_entries(gating, in_force, false, err) < 0 ||
-        add_entries(gating, &gating->input->desired->table, true, err) < 0)
-        return -1;
+    add_entries(gating, in_force, false);
+    add_entries(gating, &gating->input->desired->table, true);
     oneib_stable_sort(gating->entries, gating->entry_count, sizeof *gating->entries,
                       compare_entries);
     merge_entries(gating);
     note_taken(gating);
-    return 0;
 }
 
 /* The first entry with that key, NULL: none; how many there are, of all clusters and ports, is
@@ -551,18 +529,15 @@ static void withhold_beyond(struct gating *gating, struct shortage *shortages, s
     }
 }
 
-static int make_room(struct gating *gating, struct oneib_error *err)
+static void make_room(struct gating *gating)
 {
     if (gating->gate->kept == 0)
-        return 0;
-    struct shortage *shortages = calloc(gating->entry_count + 1, sizeof *shortages);
-    if (!shortages)
-        return oneib_fail_memory(err);
+        return;
+    struct shortage *shortages = oneib_alloc(gating->entry_count + 1, sizeof *shortages);
     const size_t count = list_shortages(gating, shortages);
     credit(gating, shortages, count);
     withhold_beyond(gating, shortages, count);
     free(shortages);
-    return 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -572,12 +547,10 @@ static bool is_written(const struct entry *entry)
     return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
 }
 
-static struct oneib_partition *
-add_head(struct gating *gating, const struct oneib_partition *partition, struct oneib_error *err)
+static struct oneib_partition *add_head(struct gating *gating,
+                                        const struct oneib_partition *partition)
 {
-    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table, err);
-    if (!copy)
-        return NULL;
+    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table);
     *copy = *partition;
     copy->members = NULL;
     copy->member_count = copy->member_capacity = 0;
@@ -618,53 +591,43 @@ static bool may_be_copied(const struct gating *gating, const struct oneib_partit
 }
 
 /* The default partition, which every port has, and the operator's. */
-static int copy_others(struct gating *gating, const struct oneib_partition *partition,
-                       struct oneib_error *err)
+static void copy_others(struct gating *gating, const struct oneib_partition *partition)
 {
-    struct oneib_partition *copy = add_head(gating, partition, err);
-    if (!copy)
-        return -1;
+    struct oneib_partition *copy = add_head(gating, partition);
     for (size_t i = 0; i < partition->member_count; i++) {
         const bool comes = partition->pkey == ONEIB_PKEY_DEFAULT ||
                            may_be_copied(gating, partition, &partition->members[i]);
         gating->gate->withheld += !comes;
-        if (comes && oneib_partition_add_member(copy, partition->members[i], err) < 0)
-            return -1;
+        if (comes)
+            oneib_partition_add_member(copy, partition->members[i]);
     }
     if (copy->member_count == 0 && partition->member_count > 0) {
         free(copy->members);
         gating->gate->table.count--;
     }
-    return 0;
 }
 
 /* With what is kept the key must not come to index 0 of a port that it was not at index 0 of: every
  * closed map entry leads there. */
-static int write_cluster(struct gating *gating, const struct oneib_partition *head,
-                         uint32_t cluster, struct oneib_error *err)
+static void write_cluster(struct gating *gating, const struct oneib_partition *head,
+                          uint32_t cluster)
 {
     size_t count, written = 0;
     const struct entry *entries = entries_of_key(gating, head->pkey, &count);
     for (size_t i = 0; i < count; i++)
         written += entries[i].cluster == cluster && is_written(&entries[i]);
     if (written == 0)
-        return 0;
-    struct oneib_partition *partition = add_head(gating, head, err);
-    if (!partition)
-        return -1;
+        return;
+    struct oneib_partition *partition = add_head(gating, head);
     for (size_t i = 0; i < count; i++)
         if (entries[i].cluster == cluster && is_written(&entries[i])) {
             if (entries[i].is_kept)
                 partition->indx0 = false;
-            if (oneib_partition_add_member(
-                    partition,
-                    (struct oneib_member){.guid = entries[i].guid,
-                                          .kind = ONEIB_MEMBER_GUID,
-                                          .membership = entries[i].membership},
-                    err) < 0)
-                return -1;
+            oneib_partition_add_member(partition,
+                                       (struct oneib_member){.guid = entries[i].guid,
+                                                             .kind = ONEIB_MEMBER_GUID,
+                                                             .membership = entries[i].membership});
         }
-    return 0;
 }
 
 static bool has_name(const struct oneib_partition_table *table, const char *name, oneib_pkey pkey)
@@ -688,18 +651,16 @@ static struct oneib_partition head_of_old(const struct gating *gating,
     return head;
 }
 
-static int write_desired(struct gating *gating, struct oneib_error *err)
+static void write_desired(struct gating *gating)
 {
     const struct oneib_partition_table *table = &gating->input->desired->table;
     for (size_t i = 0; i < table->count; i++) {
         uint32_t cluster;
-        const int outcome = oneib_partition_cluster(&table->items[i], &cluster)
-                                ? write_cluster(gating, &table->items[i], cluster, err)
-                                : copy_others(gating, &table->items[i], err);
-        if (outcome < 0)
-            return -1;
+        if (oneib_partition_cluster(&table->items[i], &cluster))
+            write_cluster(gating, &table->items[i], cluster);
+        else
+            copy_others(gating, &table->items[i]);
     }
-    return 0;
 }
 
 static bool is_desired(const struct gating *gating, oneib_pkey pkey, uint32_t cluster)
@@ -711,7 +672,7 @@ static bool is_desired(const struct gating *gating, oneib_pkey pkey, uint32_t cl
 }
 
 /* Partitions that are not desired any more, as far as something of them is kept. */
-static int write_old(struct gating *gating, struct oneib_error *err)
+static void write_old(struct gating *gating)
 {
     const struct oneib_partition_table *table = gating->input->in_force;
     for (size_t i = 0; table && i < table->count; i++) {
@@ -720,10 +681,8 @@ static int write_old(struct gating *gating, struct oneib_error *err)
         if (!oneib_partition_cluster(before, &cluster) || is_desired(gating, before->pkey, cluster))
             continue;
         const struct oneib_partition head = head_of_old(gating, before, cluster);
-        if (write_cluster(gating, &head, cluster, err) < 0)
-            return -1;
+        write_cluster(gating, &head, cluster);
     }
-    return 0;
 }
 
 /* By key alone: the order of members within a static partition has a meaning. */
@@ -737,38 +696,33 @@ static int compare_keys(const void *a, const void *b)
     return (left->pkey > right->pkey) - (left->pkey < right->pkey);
 }
 
-static int compute(struct gating *gating, struct oneib_error *err)
+static void compute(struct gating *gating)
 {
-    if (list_ports(gating, err) < 0 || list_uses(gating, err) < 0 || list_entries(gating, err) < 0)
-        return -1;
+    list_ports(gating);
+    list_uses(gating);
+    list_entries(gating);
     block_ports(gating);
     for (size_t i = 0; i < gating->entry_count; i++)
         judge(gating, &gating->entries[i]);
     part_clusters(gating);
-    if (make_room(gating, err) < 0 || write_desired(gating, err) < 0 || write_old(gating, err) < 0)
-        return -1;
+    make_room(gating);
+    write_desired(gating);
+    write_old(gating);
     oneib_stable_sort(gating->gate->table.items, gating->gate->table.count,
                       sizeof *gating->gate->table.items, compare_keys);
-    return 0;
 }
 
-int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
-                       struct oneib_error *err)
+void oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate)
 {
     *gate = (struct oneib_gate){0};
-    struct gating *gating = calloc(1, sizeof *gating);
-    if (!gating)
-        return oneib_fail_memory(err);
+    struct gating *gating = oneib_alloc(1, sizeof *gating);
     gating->input = input;
     gating->gate = gate;
-    const int outcome = compute(gating, err);
+    compute(gating);
     free(gating->ports);
     free(gating->uses);
     free(gating->entries);
     free(gating);
-    if (outcome < 0)
-        oneib_gate_clear(gate);
-    return outcome;
 }
 
 void oneib_gate_clear(struct oneib_gate *gate)

@@ -32,23 +32,20 @@ static bool is_tenants(const struct oneib_desired_input *input,
     return *owner != ONEIB_NO_ID;
 }
 
-static int list_places(const struct oneib_desired_input *input, struct oneib_held_places *places,
-                       struct oneib_error *err)
+static void list_places(const struct oneib_desired_input *input, struct oneib_held_places *places)
 {
     for (size_t i = 0; i < input->in_force->count; i++) {
         const struct oneib_partition *partition = &input->in_force->items[i];
         uint32_t owner;
         if (!is_tenants(input, partition, &owner))
             continue;
-        if (oneib_reserve(&places->items, &places->capacity,
-                          places->count + partition->member_count, sizeof *places->items, err) < 0)
-            return -1;
+        oneib_grow(&places->items, &places->capacity, places->count + partition->member_count,
+                   sizeof *places->items);
         for (size_t j = 0; j < partition->member_count; j++)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 places->items[places->count++] = (struct oneib_held_place){
                     .guid = partition->members[j].guid, .owner = owner, .limit = 1};
     }
-    return 0;
 }
 
 /* Of several of one port and owner one that knows how many they were. */
@@ -86,18 +83,16 @@ static void take_places(const struct oneib_desired_input *input,
     }
 }
 
-int oneib_held_places_count(const struct oneib_desired_input *input,
-                            const struct oneib_partition_table *desired,
-                            struct oneib_held_places *places, struct oneib_error *err)
+void oneib_held_places_count(const struct oneib_desired_input *input,
+                             const struct oneib_partition_table *desired,
+                             struct oneib_held_places *places)
 {
     *places = (struct oneib_held_places){0};
     if (input->policy->per_owner_max == 0)
-        return 0;
-    if (list_places(input, places, err) < 0)
-        return -1;
+        return;
+    list_places(input, places);
     add_up(places, input->policy->per_owner_max);
     take_places(input, desired, places);
-    return 0;
 }
 
 struct oneib_held_place *oneib_held_place(struct oneib_held_places *places, oneib_guid guid,

@@ -31,9 +31,9 @@ uint32_t oneib_held_owner(const struct oneib_desired_input *input, uint32_t netw
                           oneib_pkey pkey);
 /* input->in_force is there. What desired has takes its places. On failure as on success *places is
  * to be cleared. */
-int oneib_held_places_count(const struct oneib_desired_input *input,
-                            const struct oneib_partition_table *desired,
-                            struct oneib_held_places *places, struct oneib_error *err);
+void oneib_held_places_count(const struct oneib_desired_input *input,
+                             const struct oneib_partition_table *desired,
+                             struct oneib_held_places *places);
 /* The place of one that is in force; NULL: there is no limit. */
 struct oneib_held_place *oneib_held_place(struct oneib_held_places *places, oneib_guid guid,
                                           uint32_t owner);

@@ -140,14 +140,13 @@ static bool differs(const struct known_switches *known, const char *oneds)
     return !oneds || strcmp(known->list.data, oneds) != 0;
 }
 
-static int note_switches(const struct oneib_host *host, const struct leaves *leaves,
-                         struct oneib_host_attributes *item, struct oneib_error *err)
+static void note_switches(const struct oneib_host *host, const struct leaves *leaves,
+                          struct oneib_host_attributes *item)
 {
     struct known_switches known = {0};
     find_switches(host, leaves, &known);
     item->switches = known.list.data;
     item->differs_switches = differs(&known, host->switches);
-    return oneib_text_failed(&known.list) ? oneib_fail_memory(err) : 0;
 }
 
 /* ---- all hosts ------------------------------------------------------------------------------- */
@@ -158,16 +157,15 @@ static bool concerns(const struct oneib_host *host)
     return host->port_count > 0 || host->vfs_free >= 0;
 }
 
-static int add_host(const struct oneib_host *host, const struct leaves *leaves,
-                    struct oneib_hosts_attributes *attributes, struct oneib_error *err)
+static void add_host(const struct oneib_host *host, const struct leaves *leaves,
+                     struct oneib_hosts_attributes *attributes)
 {
-    if (oneib_reserve(&attributes->items, &attributes->capacity, attributes->count + 1,
-                      sizeof *attributes->items, err) < 0)
-        return -1;
+    oneib_grow(&attributes->items, &attributes->capacity, attributes->count + 1,
+               sizeof *attributes->items);
     struct oneib_host_attributes *item = &attributes->items[attributes->count++];
     *item = (struct oneib_host_attributes){.host_id = host->id, .vfs_total = count_vfs(host)};
     item->vfs_free = item->vfs_total;
-    return note_switches(host, leaves, item, err);
+    note_switches(host, leaves, item);
 }
 
 /* items and the cloud's hosts come in the same order, by id. */
@@ -186,22 +184,18 @@ static void compare_with_oned(const struct oneib_cloud *cloud,
     }
 }
 
-int oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
-                                  size_t leaf_count, struct oneib_hosts_attributes *attributes,
-                                  struct oneib_error *err)
+void oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
+                                   size_t leaf_count, struct oneib_hosts_attributes *attributes)
 {
     const struct leaves known = {leaves, leaf_count};
     *attributes = (struct oneib_hosts_attributes){0};
     for (size_t i = 0; i < cloud->host_count; i++) {
         const struct oneib_host *host = &cloud->hosts[i];
-        if (concerns(host) && add_host(host, &known, attributes, err) < 0) {
-            oneib_host_attributes_clear(attributes);
-            return -1;
-        }
+        if (concerns(host))
+            add_host(host, &known, attributes);
     }
     take_vfs(cloud, attributes);
     compare_with_oned(cloud, attributes);
-    return 0;
 }
 
 void oneib_host_attributes_clear(struct oneib_hosts_attributes *attributes)

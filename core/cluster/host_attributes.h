@@ -41,9 +41,8 @@ struct oneib_hosts_attributes {
 };
 
 /* cloud: sorted. leaves: sorted by port GUID. */
-int oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
-                                  size_t leaf_count, struct oneib_hosts_attributes *attributes,
-                                  struct oneib_error *err);
+void oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
+                                   size_t leaf_count, struct oneib_hosts_attributes *attributes);
 /* NULL: the host is not among them. Valid until they are cleared. */
 struct oneib_host_attributes *
 oneib_host_attributes_of(const struct oneib_hosts_attributes *attributes, uint32_t host_id);

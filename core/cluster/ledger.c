@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/ledger.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "ib/ipoib.h"
 #include "ib/qos_class.h"
@@ -97,36 +98,30 @@ static void close_gap(void *items, size_t count, size_t place, size_t size)
     memmove(at, at + size, (count - place - 1) * size);
 }
 
-static int add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
-                       struct oneib_error *err)
+static void add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry)
 {
     const size_t place = network_place(ledger, entry->network_id);
-    if (oneib_reserve(&ledger->networks, &ledger->network_capacity, ledger->network_count + 1,
-                      sizeof *ledger->networks, err) < 0)
-        return -1;
+    oneib_grow(&ledger->networks, &ledger->network_capacity, ledger->network_count + 1,
+               sizeof *ledger->networks);
     open_gap(ledger->networks, ledger->network_count++, place, sizeof *ledger->networks);
     ledger->networks[place] = *entry;
-    return 0;
 }
 
-static int insert_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
-                          struct oneib_error *err)
+static void insert_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry)
 {
     const size_t place = resting_place(ledger, entry->pkey);
-    if (oneib_reserve(&ledger->resting, &ledger->resting_capacity, ledger->resting_count + 1,
-                      sizeof *ledger->resting, err) < 0)
-        return -1;
+    oneib_grow(&ledger->resting, &ledger->resting_capacity, ledger->resting_count + 1,
+               sizeof *ledger->resting);
     open_gap(ledger->resting, ledger->resting_count++, place, sizeof *ledger->resting);
     ledger->resting[place] = *entry;
-    return 0;
 }
 
-static int lay_to_rest(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
-                       int64_t now, struct oneib_error *err)
+static void lay_to_rest(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                        int64_t now)
 {
     const struct oneib_ledger_resting resting = {
         .pkey = entry->pkey, .network_id = entry->network_id, .owner = entry->owner, .since = now};
-    return insert_resting(ledger, &resting, err);
+    insert_resting(ledger, &resting);
 }
 
 static int check_free(const struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
@@ -155,13 +150,14 @@ int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_net
     const size_t place = network_place(ledger, entry->network_id);
     if (check_free(ledger, entry, err) < 0)
         return -1;
-    if (!has_network_at(ledger, place, entry->network_id))
-        return add_network(ledger, entry, err);
+    if (!has_network_at(ledger, place, entry->network_id)) {
+        add_network(ledger, entry);
+        return 0;
+    }
     struct oneib_ledger_network *present = &ledger->networks[place];
     if (present->pkey == entry->pkey)
         return 0;
-    if (lay_to_rest(ledger, present, entry->since, err) < 0)
-        return -1;
+    lay_to_rest(ledger, present, entry->since);
     *present = *entry;
     return 0;
 }
@@ -178,16 +174,13 @@ int oneib_ledger_set_sl(struct oneib_ledger *ledger, uint32_t network_id, uint8_
     return 0;
 }
 
-int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
-                      struct oneib_error *err)
+void oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now)
 {
     const size_t place = network_place(ledger, network_id);
     if (!has_network_at(ledger, place, network_id))
-        return 0;
-    if (lay_to_rest(ledger, &ledger->networks[place], now, err) < 0)
-        return -1;
+        return;
+    lay_to_rest(ledger, &ledger->networks[place], now);
     close_gap(ledger->networks, ledger->network_count--, place, sizeof *ledger->networks);
-    return 0;
 }
 
 int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
@@ -202,7 +195,8 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "P_Key 0x%04x rests, and network %" PRIu32 " has it", entry->pkey,
                           holder->network_id);
-    return insert_resting(ledger, entry, err);
+    insert_resting(ledger, entry);
+    return 0;
 }
 
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
@@ -212,19 +206,16 @@ void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
         close_gap(ledger->resting, ledger->resting_count--, place, sizeof *ledger->resting);
 }
 
-int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host,
-                     struct oneib_error *err)
+void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host)
 {
     const size_t place = host_place(ledger, host->host_id);
     if (!has_host_at(ledger, place, host->host_id)) {
-        if (oneib_reserve(&ledger->hosts, &ledger->host_capacity, ledger->host_count + 1,
-                          sizeof *ledger->hosts, err) < 0)
-            return -1;
+        oneib_grow(&ledger->hosts, &ledger->host_capacity, ledger->host_count + 1,
+                   sizeof *ledger->hosts);
         open_gap(ledger->hosts, ledger->host_count++, place, sizeof *ledger->hosts);
     } else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
         oneib_ledger_forget_ports(ledger, host->host_id);
     ledger->hosts[place] = *host;
-    return 0;
 }
 
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
@@ -270,9 +261,8 @@ int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledg
     remove_namesakes(ledger, daemon);
     const size_t place = daemon_place(ledger, daemon->address);
     if (!has_daemon_at(ledger, place, daemon->address)) {
-        if (oneib_reserve(&ledger->daemons, &ledger->daemon_capacity, ledger->daemon_count + 1,
-                          sizeof *ledger->daemons, err) < 0)
-            return -1;
+        oneib_grow(&ledger->daemons, &ledger->daemon_capacity, ledger->daemon_count + 1,
+                   sizeof *ledger->daemons);
         open_gap(ledger->daemons, ledger->daemon_count++, place, sizeof *ledger->daemons);
     }
     ledger->daemons[place] = *daemon;
@@ -287,42 +277,28 @@ void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address
 }
 
 /* A copy of `count` items, with room for no more; *copy is NULL when there are none. */
-static int copy_items(const void *items, size_t count, size_t size, void **copy,
-                      struct oneib_error *err)
+static void copy_items(const void *items, size_t count, size_t size, void **copy)
 {
     *copy = NULL;
     if (count == 0)
-        return 0;
-    *copy = malloc(count * size);
-    if (!*copy)
-        return oneib_fail_memory(err);
+        return;
+    *copy = oneib_alloc(count, size);
     memcpy(*copy, items, count * size);
-    return 0;
 }
 
-int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
-                      struct oneib_error *err)
+void oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to)
 {
     void *networks = NULL, *resting = NULL, *hosts = NULL, *ports = NULL, *daemons = NULL,
          *fences = NULL, *fenced_ports = NULL;
     *to = (struct oneib_ledger){0};
-    if (copy_items(from->networks, from->network_count, sizeof *from->networks, &networks, err) <
-            0 ||
-        copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting, err) < 0 ||
-        copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts, err) < 0 ||
-        copy_items(from->ports, from->port_count, sizeof *from->ports, &ports, err) < 0 ||
-        copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons, err) < 0 ||
-        copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences, err) < 0 ||
-        copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
-                   &fenced_ports, err) < 0) {
-        free(networks);
-        free(resting);
-        free(hosts);
-        free(ports);
-        free(daemons);
-        free(fences);
-        return -1;
-    }
+    copy_items(from->networks, from->network_count, sizeof *from->networks, &networks);
+    copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting);
+    copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts);
+    copy_items(from->ports, from->port_count, sizeof *from->ports, &ports);
+    copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons);
+    copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences);
+    copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
+               &fenced_ports);
     *to = (struct oneib_ledger){
         .serial = from->serial,
         .next = from->next,
@@ -350,7 +326,6 @@ int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
         .fenced_port_count = from->fenced_port_count,
         .fenced_port_capacity = from->fenced_port_count,
     };
-    return 0;
 }
 
 static bool networks_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)

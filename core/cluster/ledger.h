@@ -158,8 +158,7 @@ int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_net
 int oneib_ledger_set_sl(struct oneib_ledger *ledger, uint32_t network_id, uint8_t sl,
                         struct oneib_error *err);
 /* The network is gone: its key rests. Nothing when it has none. */
-int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
-                      struct oneib_error *err);
+void oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now);
 /* As it stands in a document. REFUSED: the key is a network's, or rests already. */
 int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
                              struct oneib_error *err);
@@ -167,8 +166,7 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
 /* Pins, or replaces, a host's key; removes it. With another key, or none, its ports are nobody's.
  */
-int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host,
-                     struct oneib_error *err);
+void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host);
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
 /* Adds a daemon, or replaces what is known of that address, or of one of those keys. */
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
@@ -194,8 +192,7 @@ struct oneib_ledger_fenced_port *oneib_ledger_fenced_port(const struct oneib_led
                                                           uint32_t host_id, oneib_guid guid);
 /* Adds one, or replaces what stands there of that host, or of that port of it. REFUSED: a port of a
  * host that is not fenced, a GUID of 0, a switch without a port. */
-int oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence,
-                           struct oneib_error *err);
+void oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence);
 int oneib_ledger_set_fenced_port(struct oneib_ledger *ledger,
                                  const struct oneib_ledger_fenced_port *port,
                                  struct oneib_error *err);
@@ -210,8 +207,7 @@ bool oneib_fence_state_parse(const char *name, enum oneib_fence_state *state);
 bool oneib_ledger_fences_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
 void oneib_ledger_fences_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 
-int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
-                      struct oneib_error *err);
+void oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to);
 bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
 void oneib_ledger_clear(struct oneib_ledger *ledger);
 

@@ -86,19 +86,16 @@ struct oneib_ledger_fenced_port *oneib_ledger_fenced_port(const struct oneib_led
     return port->host_id == host_id && port->guid == guid ? port : NULL;
 }
 
-int oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence,
-                           struct oneib_error *err)
+void oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence)
 {
     const size_t place = fence_place(ledger, fence->host_id);
     if (!oneib_ledger_fence(ledger, fence->host_id)) {
-        if (oneib_reserve(&ledger->fences, &ledger->fence_capacity, ledger->fence_count + 1,
-                          sizeof *ledger->fences, err) < 0)
-            return -1;
+        oneib_grow(&ledger->fences, &ledger->fence_capacity, ledger->fence_count + 1,
+                   sizeof *ledger->fences);
         memmove(ledger->fences + place + 1, ledger->fences + place,
                 (ledger->fence_count++ - place) * sizeof *ledger->fences);
     }
     ledger->fences[place] = *fence;
-    return 0;
 }
 
 static int check_port(const struct oneib_ledger *ledger,
@@ -123,9 +120,8 @@ int oneib_ledger_set_fenced_port(struct oneib_ledger *ledger,
     if (check_port(ledger, port, err) < 0)
         return -1;
     if (!oneib_ledger_fenced_port(ledger, port->host_id, port->guid)) {
-        if (oneib_reserve(&ledger->fenced_ports, &ledger->fenced_port_capacity,
-                          ledger->fenced_port_count + 1, sizeof *ledger->fenced_ports, err) < 0)
-            return -1;
+        oneib_grow(&ledger->fenced_ports, &ledger->fenced_port_capacity,
+                   ledger->fenced_port_count + 1, sizeof *ledger->fenced_ports);
         memmove(ledger->fenced_ports + place + 1, ledger->fenced_ports + place,
                 (ledger->fenced_port_count++ - place) * sizeof *ledger->fenced_ports);
     }

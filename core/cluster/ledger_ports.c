@@ -55,9 +55,8 @@ int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger
     if (check_port(ledger, port, err) < 0)
         return -1;
     if (!oneib_ledger_port(ledger, port->guid)) {
-        if (oneib_reserve(&ledger->ports, &ledger->port_capacity, ledger->port_count + 1,
-                          sizeof *ledger->ports, err) < 0)
-            return -1;
+        oneib_grow(&ledger->ports, &ledger->port_capacity, ledger->port_count + 1,
+                   sizeof *ledger->ports);
         memmove(ledger->ports + place + 1, ledger->ports + place,
                 (ledger->port_count++ - place) * sizeof *ledger->ports);
     }

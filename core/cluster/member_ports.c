@@ -8,40 +8,29 @@ ONEIB_ORDER_BY(compare_pairs, struct oneib_member_port, member, port);
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static int add(struct oneib_member_ports *ports, oneib_guid member, oneib_guid port,
-               struct oneib_error *err)
+static void add(struct oneib_member_ports *ports, oneib_guid member, oneib_guid port)
 {
     if (member == 0 || port == 0 || member == port)
-        return 0;
-    if (oneib_reserve(&ports->items, &ports->capacity, ports->count + 1, sizeof *ports->items,
-                      err) < 0)
-        return -1;
+        return;
+    oneib_grow(&ports->items, &ports->capacity, ports->count + 1, sizeof *ports->items);
     ports->items[ports->count++] = (struct oneib_member_port){member, port};
-    return 0;
 }
 
-static int add_all(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
-                   struct oneib_member_ports *ports, struct oneib_error *err)
+static void add_all(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
+                    struct oneib_member_ports *ports)
 {
     for (size_t i = 0; i < desired->binding_count; i++)
-        if (add(ports, desired->bindings[i].member, desired->bindings[i].port, err) < 0)
-            return -1;
+        add(ports, desired->bindings[i].member, desired->bindings[i].port);
     for (size_t i = 0; i < subnet->port_count; i++)
-        if (add(ports, subnet->ports[i].guid, subnet->ports[i].owner, err) < 0)
-            return -1;
-    return 0;
+        add(ports, subnet->ports[i].guid, subnet->ports[i].owner);
 }
 
-int oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
-                            struct oneib_member_ports *ports, struct oneib_error *err)
+void oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
+                             struct oneib_member_ports *ports)
 {
     *ports = (struct oneib_member_ports){0};
-    if (add_all(desired, subnet, ports, err) < 0) {
-        oneib_member_ports_clear(ports);
-        return -1;
-    }
+    add_all(desired, subnet, ports);
     ONEIB_SORT(ports->items, ports->count, compare_pairs);
-    return 0;
 }
 
 void oneib_member_ports_clear(struct oneib_member_ports *ports)
@@ -63,25 +52,22 @@ struct guids {
     size_t count, capacity;
 };
 
-static int append(struct guids *guids, oneib_guid guid, struct oneib_error *err)
+static void append(struct guids *guids, oneib_guid guid)
 {
-    if (oneib_reserve(&guids->items, &guids->capacity, guids->count + 1, sizeof *guids->items,
-                      err) < 0)
-        return -1;
+    oneib_grow(&guids->items, &guids->capacity, guids->count + 1, sizeof *guids->items);
     guids->items[guids->count++] = guid;
-    return 0;
 }
 
-static int append_member(const struct oneib_member_ports *ports, oneib_guid member,
-                         struct guids *guids, struct oneib_error *err)
+static void append_member(const struct oneib_member_ports *ports, oneib_guid member,
+                          struct guids *guids)
 {
     size_t at = first_pair(ports, member);
-    if (at == ports->count || ports->items[at].member != member)
-        return append(guids, member, err);
+    if (at == ports->count || ports->items[at].member != member) {
+        append(guids, member);
+        return;
+    }
     for (; at < ports->count && ports->items[at].member == member; at++)
-        if (append(guids, ports->items[at].port, err) < 0)
-            return -1;
-    return 0;
+        append(guids, ports->items[at].port);
 }
 
 /* Several members on one port use the same links. */
@@ -95,18 +81,14 @@ static void keep_each_once(struct guids *guids)
     guids->count = kept;
 }
 
-int oneib_member_ports_of(const struct oneib_member_ports *ports,
-                          const struct oneib_partition *partition, oneib_guid **guids,
-                          size_t *count, struct oneib_error *err)
+void oneib_member_ports_of(const struct oneib_member_ports *ports,
+                           const struct oneib_partition *partition, oneib_guid **guids,
+                           size_t *count)
 {
     struct guids all = {0};
     for (size_t i = 0; i < partition->member_count; i++)
-        if (append_member(ports, partition->members[i].guid, &all, err) < 0) {
-            free(all.items);
-            return -1;
-        }
+        append_member(ports, partition->members[i].guid, &all);
     keep_each_once(&all);
     *guids = all.items;
     *count = all.count;
-    return 0;
 }

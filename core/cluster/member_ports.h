@@ -26,14 +26,14 @@ struct oneib_member_ports {
 
 /* desired: where oned has the VMs; subnet: virtual ports that were seen on the fabric, if any. On
  * failure *ports is empty. */
-int oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
-                            struct oneib_member_ports *ports, struct oneib_error *err);
+void oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
+                             struct oneib_member_ports *ports);
 void oneib_member_ports_clear(struct oneib_member_ports *ports);
 
 /* The ports whose links the partition's members use, ascending and each once; *guids is the
  * caller's, to be freed. A member of which nothing is known stands for itself. */
-int oneib_member_ports_of(const struct oneib_member_ports *ports,
-                          const struct oneib_partition *partition, oneib_guid **guids,
-                          size_t *count, struct oneib_error *err);
+void oneib_member_ports_of(const struct oneib_member_ports *ports,
+                           const struct oneib_partition *partition, oneib_guid **guids,
+                           size_t *count);
 
 #endif

@@ -21,7 +21,7 @@ static struct oneib_shown with_number(const char *kind, uint32_t id, const char 
 static const char *escape(struct oneib_text *text, const char *name)
 {
     oneib_text_append_escaped(text, name, ONEIB_NAME_SHOWN);
-    return oneib_text_failed(text) || text->length == 0 ? NULL : text->data;
+    return text->length == 0 ? NULL : text->data;
 }
 
 struct oneib_shown oneib_network_called(uint32_t id, const char *name)

@@ -2,6 +2,7 @@
 /* From two rosters, and the change of the partitions file, to who was added, removed or refused. */
 #include "cluster/news.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/port_index.h"
 #include <stdio.h>
@@ -19,13 +20,10 @@ struct group {
     size_t count;
 };
 
-int oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item,
-                   struct oneib_error *err)
+void oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item)
 {
-    if (oneib_reserve(&news->items, &news->capacity, news->count + 1, sizeof *news->items, err) < 0)
-        return -1;
+    oneib_grow(&news->items, &news->capacity, news->count + 1, sizeof *news->items);
     news->items[news->count++] = *item;
-    return 0;
 }
 
 void oneib_news_clear(struct oneib_news *news)
@@ -177,72 +175,73 @@ static struct oneib_news_item item_of(enum oneib_news_kind kind,
                                     .other_network = ONEIB_NO_ID};
 }
 
-static int tell_change(const struct work *work, const struct oneib_roster_line *line,
-                       const struct oneib_roster_line *old, struct oneib_error *err)
+static void tell_change(const struct work *work, const struct oneib_roster_line *line,
+                        const struct oneib_roster_line *old)
 {
     struct oneib_news_item item = item_of(ONEIB_NEWS_CHANGED, line);
     item.reason = ONEIB_BECAUSE_NARROWING;
     item.old_membership = old->membership;
-    return oneib_news_add(work->news, &item, err);
+    oneib_news_add(work->news, &item);
 }
 
-static int tell_new_member(const struct work *work, const struct group *before,
-                           const struct oneib_roster_line *line, struct oneib_error *err)
+static void tell_new_member(const struct work *work, const struct group *before,
+                            const struct oneib_roster_line *line)
 {
     const struct oneib_roster_line *old = on_host(before, line->host_id);
-    if (old && is_same_member(line, old))
-        return line->membership == old->membership ? 0 : tell_change(work, line, old, err);
+    if (old && is_same_member(line, old)) {
+        if (line->membership != old->membership)
+            tell_change(work, line, old);
+        return;
+    }
     struct oneib_news_item item = item_of(ONEIB_NEWS_ADDED, line);
     explain_addition(work, before, line, &item);
-    return oneib_news_add(work->news, &item, err);
+    oneib_news_add(work->news, &item);
 }
 
 /* One that was a member is said to be removed, and one that is refused as before is no news. What a
  * migration leaves behind needs nothing there. */
-static int tell_refused(const struct work *work, const struct group *before,
-                        const struct oneib_roster_line *line, struct oneib_error *err)
+static void tell_refused(const struct work *work, const struct group *before,
+                         const struct oneib_roster_line *line)
 {
     const struct oneib_roster_line *old = on_host(before, line->host_id);
     if (line->is_source ||
         (old && (oneib_roster_is_member(old) || (old->member_status == line->member_status &&
                                                  old->network_id == line->network_id))))
-        return 0;
+        return;
     struct oneib_news_item item = item_of(ONEIB_NEWS_REFUSED, line);
     item.reason = ONEIB_BECAUSE_MEMBER_STATUS;
     item.member_status = line->member_status;
-    return oneib_news_add(work->news, &item, err);
+    oneib_news_add(work->news, &item);
 }
 
-static int tell_old_line(const struct work *work, const struct group *after,
-                         const struct oneib_roster_line *line, struct oneib_error *err)
+static void tell_old_line(const struct work *work, const struct group *after,
+                          const struct oneib_roster_line *line)
 {
     const struct oneib_roster_line *now = on_host(after, line->host_id);
     const bool was_member = oneib_roster_is_member(line);
     if (was_member ? now && is_same_member(line, now) : now != NULL || line->is_source)
-        return 0;
+        return;
     struct oneib_news_item item =
         item_of(was_member ? ONEIB_NEWS_REMOVED : ONEIB_NEWS_NOT_REFUSED, line);
     if (was_member)
         explain_removal(work, after, line, &item);
     else
         explain_absence(work, after, line, &item);
-    return oneib_news_add(work->news, &item, err);
+    oneib_news_add(work->news, &item);
 }
 
-static int compare_groups(const struct work *work, const struct group *before,
-                          const struct group *after, struct oneib_error *err)
+static void compare_groups(const struct work *work, const struct group *before,
+                           const struct group *after)
 {
     for (size_t i = 0; i < after->count; i++) {
         const struct oneib_roster_line *line = &after->lines[i];
-        const int status = oneib_roster_is_member(line) ? tell_new_member(work, before, line, err)
-                                                        : tell_refused(work, before, line, err);
-        if (status < 0)
-            return -1;
+        if (oneib_roster_is_member(line))
+            tell_new_member(work, before, line);
+        else
+            tell_refused(work, before, line);
     }
     for (size_t i = 0; i < before->count; i++)
-        if (tell_old_line(work, after, &before->lines[i], err) < 0)
-            return -1;
-    return 0;
+        tell_old_line(work, after, &before->lines[i]);
 }
 
 /* How it stood is how it stands, until the ports are asked. */
@@ -290,7 +289,7 @@ static const struct oneib_roster_line *next_nic(const struct oneib_roster *befor
                                                                  : &after->lines[j];
 }
 
-static int compare_rosters(const struct work *work, struct oneib_error *err)
+static void compare_rosters(const struct work *work)
 {
     const struct oneib_roster *before = work->input->before;
     struct oneib_roster *after = work->input->after;
@@ -300,13 +299,11 @@ static int compare_rosters(const struct work *work, struct oneib_error *err)
         const struct group old = {before->lines + i, lines_of_nic(before, i, nic)};
         const struct group new = {after->lines + j, lines_of_nic(after, j, nic)};
         carry_over(&old, after->lines + j, new.count);
-        if ((old.count != 1 || new.count != 1 || !is_unchanged(old.lines, new.lines)) &&
-            compare_groups(work, &old, &new, err) < 0)
-            return -1;
+        if (old.count != 1 || new.count != 1 || !is_unchanged(old.lines, new.lines))
+            compare_groups(work, &old, &new);
         i += old.count;
         j += new.count;
     }
-    return 0;
 }
 
 /* ---- what the file alone tells --------------------------------------------------------------- */
@@ -337,33 +334,26 @@ static const struct place *find_place(const struct places *places, oneib_pkey pk
 }
 
 /* Those that the rosters have told of. Who is, or was, refused had no key. */
-static int list_told(const struct oneib_news *news, struct places *places, struct oneib_error *err)
+static void list_told(const struct oneib_news *news, struct places *places)
 {
-    places->items = malloc((news->count + 1) * sizeof *places->items);
-    if (!places->items)
-        return oneib_fail_memory(err);
+    places->items = oneib_alloc(news->count + 1, sizeof *places->items);
     for (size_t i = 0; i < news->count; i++)
         if (news->items[i].kind != ONEIB_NEWS_REFUSED &&
             news->items[i].kind != ONEIB_NEWS_NOT_REFUSED)
             places->items[places->count++] =
                 (struct place){news->items[i].line.member, news->items[i].line.pkey, i};
     ONEIB_SORT(places->items, places->count, compare_places);
-    return 0;
 }
 
 /* The members of the roster. */
-static int list_members(const struct oneib_roster *roster, struct places *places,
-                        struct oneib_error *err)
+static void list_members(const struct oneib_roster *roster, struct places *places)
 {
-    places->items = malloc((roster->count + 1) * sizeof *places->items);
-    if (!places->items)
-        return oneib_fail_memory(err);
+    places->items = oneib_alloc(roster->count + 1, sizeof *places->items);
     for (size_t i = 0; i < roster->count; i++)
         if (oneib_roster_is_member(&roster->lines[i]))
             places->items[places->count++] =
                 (struct place){roster->lines[i].member, roster->lines[i].pkey, i};
     ONEIB_SORT(places->items, places->count, compare_places);
-    return 0;
 }
 
 static bool is_of_members(const struct oneib_change *change)
@@ -384,8 +374,7 @@ static const struct oneib_partition *partition_of(const struct oneib_change *cha
     return change->after ? change->after : change->before;
 }
 
-static int tell_member_of_file(const struct work *work, const struct oneib_change *change,
-                               struct oneib_error *err)
+static void tell_member_of_file(const struct work *work, const struct oneib_change *change)
 {
     const struct oneib_partition *partition = partition_of(change);
     uint32_t network_id = ONEIB_NO_ID;
@@ -402,13 +391,12 @@ static int tell_member_of_file(const struct work *work, const struct oneib_chang
                                    .other_host = ONEIB_NO_ID,
                                    .other_network = ONEIB_NO_ID};
     snprintf(item.partition, sizeof item.partition, "%s", partition->name);
-    return oneib_news_add(work->news, &item, err);
+    oneib_news_add(work->news, &item);
 }
 
 /* The VMs on whose behalf the port is a member now. */
-static int tell_vms_of_file(const struct work *work, const struct oneib_change *change,
-                            const struct places *members, const struct place *first,
-                            struct oneib_error *err)
+static void tell_vms_of_file(const struct work *work, const struct oneib_change *change,
+                             const struct places *members, const struct place *first)
 {
     const struct place *end = members->items + members->count;
     for (const struct place *place = first; place < end && compare_places(place, first) == 0;
@@ -418,64 +406,60 @@ static int tell_vms_of_file(const struct work *work, const struct oneib_change *
         item.reason = ONEIB_BECAUSE_VM_THERE;
         item.old_membership = change->old_membership;
         note_state(attachment_of(work->input->cloud, &item.line), &item);
-        if (oneib_news_add(work->news, &item, err) < 0)
-            return -1;
+        oneib_news_add(work->news, &item);
     }
-    return 0;
 }
 
 /* Nobody knows who was there before: of additions the roster says whose they are. */
-static int tell_change_of_file(const struct work *work, const struct oneib_change *change,
-                               const struct places *known, struct oneib_error *err)
+static void tell_change_of_file(const struct work *work, const struct oneib_change *change,
+                                const struct places *known)
 {
     const bool has_guid = change->member.kind == ONEIB_MEMBER_GUID;
     const struct place *place =
         has_guid ? find_place(known, partition_of(change)->pkey, change->member.guid) : NULL;
-    if (!place)
-        return tell_member_of_file(work, change, err);
+    if (!place) {
+        tell_member_of_file(work, change);
+        return;
+    }
     if (work->input->before)
-        return 0;
-    return tell_vms_of_file(work, change, known, place, err);
+        return;
+    tell_vms_of_file(work, change, known, place);
 }
 
-static int compare_files(const struct work *work, struct oneib_error *err)
+static void compare_files(const struct work *work)
 {
     const struct oneib_changes *changes = work->input->changes;
     struct places known = {0};
     if (changes->count == 0)
-        return 0;
-    int status = work->input->before ? list_told(work->news, &known, err)
-                                     : list_members(work->input->after, &known, err);
-    for (size_t i = 0; status == 0 && i < changes->count; i++)
+        return;
+    if (work->input->before)
+        list_told(work->news, &known);
+    else
+        list_members(work->input->after, &known);
+    for (size_t i = 0; i < changes->count; i++)
         if (is_of_members(&changes->items[i]))
-            status = tell_change_of_file(work, &changes->items[i], &known, err);
+            tell_change_of_file(work, &changes->items[i], &known);
     free(known.items);
-    return status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int tell_all_refused(const struct work *work, struct oneib_error *err)
+static void tell_all_refused(const struct work *work)
 {
     const struct group nobody = {0};
     for (size_t i = 0; work->input->refusals && i < work->input->after->count; i++)
-        if (!oneib_roster_is_member(&work->input->after->lines[i]) &&
-            tell_refused(work, &nobody, &work->input->after->lines[i], err) < 0)
-            return -1;
-    return 0;
+        if (!oneib_roster_is_member(&work->input->after->lines[i]))
+            tell_refused(work, &nobody, &work->input->after->lines[i]);
 }
 
-int oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news,
-                    struct oneib_error *err)
+void oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news)
 {
     const struct work work = {input, news};
     *news = (struct oneib_news){0};
-    int status = input->before ? compare_rosters(&work, err) : tell_all_refused(&work, err);
-    if (status == 0)
-        status = compare_files(&work, err);
-    if (status < 0)
-        oneib_news_clear(news);
+    if (input->before)
+        compare_rosters(&work);
     else
-        oneib_news_sort(news);
-    return status;
+        tell_all_refused(&work);
+    compare_files(&work);
+    oneib_news_sort(news);
 }

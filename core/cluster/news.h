@@ -96,8 +96,7 @@ struct oneib_news_input {
 };
 
 /* Compares. By a merge of what is sorted: no search of one roster for a line of the other. */
-int oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news,
-                    struct oneib_error *err);
+void oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news);
 
 struct oneib_news_evidence {
     const struct oneib_subnet *subnet;   /* as it was read last */
@@ -114,8 +113,8 @@ struct oneib_news_evidence {
  * are not done are added. What the file alone tells of them is left out. At last the items are
  * sorted, and those that get a line are chosen. On failure leaving is as it was.
  */
-int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
-                     struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err);
+void oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
+                      struct oneib_news *leaving, struct oneib_news *news);
 
 /* A line, without a newline: `member added: network 7 "red" 0x0100 full, VM 42 NIC 1 on host
  * "node3", port 0x...: VM came to the host (PROLOG); in force`. fresh: the ports were read in this
@@ -134,7 +133,7 @@ void oneib_news_append_reason(const struct oneib_cloud *cloud, const struct onei
  * has the same share of them: what a network does not need is the others'. */
 #define ONEIB_NEWS_LINES 200
 /* Chooses those that get a line: has_line. news: sorted. */
-int oneib_news_share_lines(struct oneib_news *news, struct oneib_error *err);
+void oneib_news_share_lines(struct oneib_news *news);
 /* `and 3800 more: network 7 "red" 2000 added, 12 removed; network 9 ...`; what is waited for among
  * them is said. Nothing when each item has a line. */
 void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_news *news,
@@ -142,8 +141,7 @@ void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_
 
 /* By kind, network, VM, NIC, host, GUID. */
 void oneib_news_sort(struct oneib_news *news);
-int oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item,
-                   struct oneib_error *err);
+void oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item);
 void oneib_news_clear(struct oneib_news *news);
 
 #endif

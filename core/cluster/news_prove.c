@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the ports say of the news: no claim before it is proved. */
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/news.h"
@@ -155,20 +156,17 @@ struct member_ports {
     bool listed;
 };
 
-static int list_ports(const struct work *work, struct member_ports *ports, struct oneib_error *err)
+static void list_ports(const struct work *work, struct member_ports *ports)
 {
     if (ports->listed)
-        return 0;
-    ports->items = malloc((work->roster->count + 1) * sizeof *ports->items);
-    if (!ports->items)
-        return oneib_fail_memory(err);
+        return;
+    ports->items = oneib_alloc(work->roster->count + 1, sizeof *ports->items);
     for (size_t i = 0; i < work->roster->count; i++)
         if (oneib_roster_is_member(&work->roster->lines[i]))
             ports->items[ports->count++] =
                 (struct place){work->roster->lines[i].member, work->roster->lines[i].pkey};
     ONEIB_SORT(ports->items, ports->count, compare_places);
     ports->listed = true;
-    return 0;
 }
 
 static bool others_have(const struct member_ports *ports, const struct oneib_roster_line *line)
@@ -199,22 +197,20 @@ static bool is_held(const struct work *work, const struct member_ports *ports,
            !names_static(work->evidence->cloud, network_id, line->member);
 }
 
-static int prove_removal(const struct work *work, struct member_ports *ports,
-                         struct oneib_news_item *item, struct oneib_error *err)
+static void prove_removal(const struct work *work, struct member_ports *ports,
+                          struct oneib_news_item *item)
 {
     const struct oneib_roster_line *twin = item->has_vm ? twin_of(work->roster, &item->line) : NULL;
     if (twin) {
         item->proof = twin->pkey == item->line.pkey ? ONEIB_PROOF_WITH_VM : ONEIB_PROOF_NONE;
-        return 0;
+        return;
     }
     if (!table_lists(work, &item->line)) {
         item->proof = proof_of_removal(work, &item->line);
-        return 0;
+        return;
     }
-    if (list_ports(work, ports, err) < 0)
-        return -1;
+    list_ports(work, ports);
     item->proof = is_held(work, ports, &item->line) ? ONEIB_PROOF_HELD_BACK : ONEIB_PROOF_OTHERS;
-    return 0;
 }
 
 static bool is_waited_for(const struct oneib_news_item *item)
@@ -243,30 +239,24 @@ static void forget_what_is_known_better(const struct oneib_news *leaving, struct
     news->count = kept;
 }
 
-static int find_departures(struct work *work, const struct oneib_news *leaving,
-                           struct member_ports *ports, struct oneib_error *err)
+static void find_departures(struct work *work, const struct oneib_news *leaving,
+                            struct member_ports *ports)
 {
     for (size_t i = 0; i < leaving->count; i++) {
         struct oneib_news_item item = leaving->items[i];
-        if (prove_removal(work, ports, &item, err) < 0)
-            return -1;
+        prove_removal(work, ports, &item);
         const bool stays = is_waited_for(&item);
         if (!stays)
             item.kind = ONEIB_NEWS_GONE;
-        if (oneib_news_add(stays ? &work->still : work->news, &item, err) < 0)
-            return -1;
+        oneib_news_add(stays ? &work->still : work->news, &item);
     }
-    return 0;
 }
 
-static int keep_leaving(struct work *work, size_t count, struct oneib_error *err)
+static void keep_leaving(struct work *work, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (work->news->items[i].kind == ONEIB_NEWS_REMOVED &&
-            is_waited_for(&work->news->items[i]) &&
-            oneib_news_add(&work->still, &work->news->items[i], err) < 0)
-            return -1;
-    return 0;
+        if (work->news->items[i].kind == ONEIB_NEWS_REMOVED && is_waited_for(&work->news->items[i]))
+            oneib_news_add(&work->still, &work->news->items[i]);
 }
 
 /* Ports that stay mute do not fill the memory. */
@@ -289,38 +279,35 @@ static bool has_port(const struct oneib_news_item *item)
     return item->member_kind == ONEIB_MEMBER_GUID && item->line.member != 0;
 }
 
-static int prove_item(const struct work *work, struct member_ports *ports,
-                      struct oneib_news_item *item, struct oneib_error *err)
+static void prove_item(const struct work *work, struct member_ports *ports,
+                       struct oneib_news_item *item)
 {
     if (!has_port(item))
-        return 0;
+        return;
     switch (item->kind) {
     case ONEIB_NEWS_ADDED:
     case ONEIB_NEWS_CHANGED:
         prove_member(work, item);
-        return 0;
+        return;
     case ONEIB_NEWS_REMOVED:
-        return prove_removal(work, ports, item, err);
+        prove_removal(work, ports, item);
+        return;
     case ONEIB_NEWS_REFUSED:
     case ONEIB_NEWS_NOT_REFUSED:
     case ONEIB_NEWS_ARRIVED:
     case ONEIB_NEWS_GONE:
         break;
     }
-    return 0;
 }
 
-static int prove_items(const struct work *work, struct member_ports *ports, size_t count,
-                       struct oneib_error *err)
+static void prove_items(const struct work *work, struct member_ports *ports, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (prove_item(work, ports, &work->news->items[i], err) < 0)
-            return -1;
-    return 0;
+        prove_item(work, ports, &work->news->items[i]);
 }
 
 /* Additions that were waited for: their lines are looked at again. Those of this news have been. */
-static int find_arrivals(const struct work *work, struct oneib_error *err)
+static void find_arrivals(const struct work *work)
 {
     for (size_t i = 0; i < work->roster->count; i++) {
         struct oneib_roster_line *line = &work->roster->lines[i];
@@ -339,27 +326,21 @@ static int find_arrivals(const struct work *work, struct oneib_error *err)
                                              .member_kind = ONEIB_MEMBER_GUID,
                                              .other_host = ONEIB_NO_ID,
                                              .other_network = ONEIB_NO_ID};
-        if (oneib_news_add(work->news, &item, err) < 0)
-            return -1;
+        oneib_news_add(work->news, &item);
     }
-    return 0;
 }
 
-static int prove(struct work *work, const struct oneib_news *leaving, struct oneib_error *err)
+static void prove(struct work *work, const struct oneib_news *leaving)
 {
     struct member_ports ports = {0};
     forget_what_is_known_better(leaving, work->news);
     const size_t count = work->news->count;
     /* Arrivals first: what is new has not been waited for. */
-    int status = find_arrivals(work, err);
-    if (status == 0)
-        status = find_departures(work, leaving, &ports, err);
-    if (status == 0)
-        status = prove_items(work, &ports, count, err);
-    if (status == 0)
-        status = keep_leaving(work, count, err);
+    find_arrivals(work);
+    find_departures(work, leaving, &ports);
+    prove_items(work, &ports, count);
+    keep_leaving(work, count);
     free(ports.items);
-    return status;
 }
 
 static void index_partitions(const struct oneib_partition_table *table,
@@ -369,31 +350,22 @@ static void index_partitions(const struct oneib_partition_table *table,
         partitions[table->items[i].pkey & (KEYS - 1)] = &table->items[i];
 }
 
-static int prove_and_share(struct work *work, const struct oneib_news *leaving,
-                           struct oneib_error *err)
+static void prove_and_share(struct work *work, const struct oneib_news *leaving)
 {
-    if (prove(work, leaving, err) < 0)
-        return -1;
+    prove(work, leaving);
     oneib_news_sort(work->news);
-    return oneib_news_share_lines(work->news, err);
+    oneib_news_share_lines(work->news);
 }
 
-int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
-                     struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err)
+void oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
+                      struct oneib_news *leaving, struct oneib_news *news)
 {
     struct work work = {.evidence = evidence, .roster = roster, .news = news};
-    work.partitions = calloc(KEYS, sizeof(*work.partitions));
-    if (!work.partitions)
-        return oneib_fail_memory(err);
+    work.partitions = oneib_alloc(KEYS, sizeof(*work.partitions));
     index_partitions(&evidence->desired->table, work.partitions);
-    const int status = prove_and_share(&work, leaving, err);
+    prove_and_share(&work, leaving);
     free(work.partitions);
-    if (status < 0) {
-        oneib_news_clear(&work.still);
-        return -1;
-    }
     keep_newest_of_each(&work.still);
     oneib_news_clear(leaving);
     *leaving = work.still;
-    return 0;
 }

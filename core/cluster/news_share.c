@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of the news get a line where there are too many: nobody's crowd pushes out another's. */
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/news.h"
 #include <stdlib.h>
@@ -58,18 +59,15 @@ static void choose(struct oneib_news *news, struct share *shares, size_t count)
     }
 }
 
-int oneib_news_share_lines(struct oneib_news *news, struct oneib_error *err)
+void oneib_news_share_lines(struct oneib_news *news)
 {
     for (size_t i = 0; i < news->count; i++)
         news->items[i].has_line = news->count <= ONEIB_NEWS_LINES;
     if (news->count <= ONEIB_NEWS_LINES)
-        return 0;
-    struct share *shares = malloc(news->count * sizeof *shares);
-    if (!shares)
-        return oneib_fail_memory(err);
+        return;
+    struct share *shares = oneib_alloc(news->count, sizeof *shares);
     for (size_t i = 0; i < news->count; i++)
         shares[i] = (struct share){.network_id = news->items[i].line.network_id, .items = 1};
     choose(news, shares, merge_shares(shares, news->count));
     free(shares);
-    return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/lifecycle.h"
 #include "cluster/names.h"
@@ -322,12 +323,8 @@ void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_
     size_t filled = 0;
     if (rest == 0)
         return;
-    struct tally *tallies = calloc(rest, sizeof *tallies);
+    struct tally *tallies = oneib_alloc(rest, sizeof *tallies);
     oneib_text_printf(text, "and %zu more:", rest);
-    if (!tallies) {
-        oneib_text_append(text, " no memory to count them");
-        return;
-    }
     for (size_t i = 0; i < news->count; i++) {
         const struct oneib_news_item *item = &news->items[i];
         if (item->has_line)

@@ -4,6 +4,7 @@
  * needs, keys that have rested long enough; and the copies of keys that networks show as VLAN_ID.
  */
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
@@ -142,8 +143,8 @@ static void append_holder(struct oneib_work *work, const struct key_use *use,
     }
 }
 
-static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
-                        oneib_pkey wish, const struct key_uses *uses, struct oneib_error *err)
+static void say_conflict(struct oneib_work *work, const struct oneib_network *network,
+                         oneib_pkey wish, const struct key_uses *uses)
 {
     oneib_autotext struct oneib_text holder = {0}, outcome = {0};
     const oneib_pkey pkey = oneib_key_of(work, network);
@@ -152,26 +153,24 @@ static int say_conflict(struct oneib_work *work, const struct oneib_network *net
         oneib_text_printf(&outcome, "it keeps 0x%04x", pkey);
     else
         oneib_text_append(&outcome, "it gets no members");
-    if (oneib_text_failed(&holder) || oneib_text_failed(&outcome))
-        return oneib_fail_memory(err);
-    if (uses->items[wish].hold == OF_STATIC)
-        return oneib_findings_add(
+    if (uses->items[wish].hold == OF_STATIC) {
+        oneib_findings_note(
             work->findings, ONEIB_WARNING, "pkey-reserved",
             "give the network another VLAN_ID, or take the partition out of "
             "the static partitions",
-            err,
             "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition of the operator's "
             "uses: %s",
             oneib_name_network(work, network->id).text, wish, wish, outcome.data);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-conflict",
-                              "give it another VLAN_ID, or wait until the key is nobody's", err,
-                              "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
-                              oneib_name_network(work, network->id).text, wish, wish, holder.data,
-                              outcome.data);
+        return;
+    }
+    oneib_findings_note(work->findings, ONEIB_WARNING, "pkey-conflict",
+                        "give it another VLAN_ID, or wait until the key is nobody's",
+                        "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
+                        oneib_name_network(work, network->id).text, wish, wish, holder.data,
+                        outcome.data);
 }
 
-static int say_mistyped(struct oneib_work *work, const struct oneib_network *network,
-                        struct oneib_error *err)
+static void say_mistyped(struct oneib_work *work, const struct oneib_network *network)
 {
     const oneib_pkey pkey = oneib_key_of(work, network);
     oneib_autotext struct oneib_text outcome = {0};
@@ -179,31 +178,27 @@ static int say_mistyped(struct oneib_work *work, const struct oneib_network *net
         oneib_text_printf(&outcome, "it keeps P_Key 0x%04x", pkey);
     else
         oneib_text_append(&outcome, "it gets no members");
-    if (oneib_text_failed(&outcome))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "pkey-invalid",
-        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
+        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen",
         "%s has a VLAN_ID that is no P_Key: %s", oneib_name_network(work, network->id).text,
         outcome.data);
 }
 
-static int request(struct oneib_work *work, const struct oneib_network *network, oneib_pkey pkey,
-                   struct key_uses *uses, struct oneib_error *err)
+static void request(struct oneib_work *work, const struct oneib_network *network, oneib_pkey pkey,
+                    struct key_uses *uses)
 {
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->requests, &desired->request_capacity, desired->request_count + 1,
-                      sizeof *desired->requests, err) < 0)
-        return -1;
+    oneib_grow(&desired->requests, &desired->request_capacity, desired->request_count + 1,
+               sizeof *desired->requests);
     desired->requests[desired->request_count++] =
         (struct oneib_key_request){.network_id = network->id, .owner = network->uid, .pkey = pkey};
     if (pkey)
         uses->items[pkey] = (struct key_use){OF_NETWORK, network->id};
-    return 0;
 }
 
 /* Wishes first: a key from the ring can be another one. */
-static int meet_wishes(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+static void meet_wishes(struct oneib_work *work, struct key_uses *uses)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++) {
         const struct oneib_network *network = &work->cloud->networks[i];
@@ -211,17 +206,14 @@ static int meet_wishes(struct oneib_work *work, struct key_uses *uses, struct on
         if (wish == 0)
             continue;
         if (is_free_for(uses, wish, network->id)) {
-            if (request(work, network, wish, uses, err) < 0)
-                return -1;
+            request(work, network, wish, uses);
             continue;
         }
         if (work->entitlements[i].pkey == 0)
             work->entitlements[i].member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         work->desired->wishes_at_rest += uses->items[wish].hold == RESTS;
-        if (say_conflict(work, network, wish, uses, err) < 0)
-            return -1;
+        say_conflict(work, network, wish, uses);
     }
-    return 0;
 }
 
 static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
@@ -230,16 +222,15 @@ static bool needs_a_key(const struct oneib_work *work, const struct oneib_networ
            wish_of(work, network) == 0 && !is_mistyped(network);
 }
 
-static int say_needs_key(struct oneib_work *work, const struct oneib_network *network,
-                         struct oneib_error *err)
+static void say_needs_key(struct oneib_work *work, const struct oneib_network *network)
 {
     if (!states_its_parents_key(work, network))
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL, err,
-                              "%s is a reservation from %s and still has a copy of its P_Key "
-                              "0x%04x: it is waiting for one of its own",
-                              oneib_name_network(work, network->id).text,
-                              oneib_name_network(work, network->parent_id).text, network->pkey);
+        return;
+    oneib_findings_note(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL,
+                        "%s is a reservation from %s and still has a copy of its P_Key "
+                        "0x%04x: it is waiting for one of its own",
+                        oneib_name_network(work, network->id).text,
+                        oneib_name_network(work, network->parent_id).text, network->pkey);
 }
 
 /* Keys are taken in a ring, so that one that was a network's comes again as late as can be. */
@@ -270,32 +261,28 @@ static bool has_too_many_at_rest(const struct oneib_work *work, const struct one
     return count >= work->policy->resting_max;
 }
 
-static int say_too_many(struct oneib_work *work, const struct oneib_network *network,
-                        struct oneib_error *err)
+static void say_too_many(struct oneib_work *work, const struct oneib_network *network)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "pkeys-resting",
         "wait until the hosts that had them have answered; of a host that is gone for good: oneib "
         "host forget HOST",
-        err,
         "%s gets no P_Key: %" PRIu32 " keys of networks that its owner, user %" PRIu32
         ", has deleted may still be held by hosts (pkeys.resting)",
         oneib_name_network(work, network->id).text, work->policy->resting_max, network->uid);
 }
 
-static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id,
-                         struct oneib_error *err)
+static void say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id)
 {
     if (without == 0)
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-exhausted",
-                              "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
-                              "that are not used",
-                              err,
-                              "no free P_Key is left in %u-%u: %zu networks are without one, the "
-                              "first is %s",
-                              work->policy->pkey_first, work->policy->pkey_last, without,
-                              oneib_name_network(work, first_id).text);
+        return;
+    oneib_findings_note(work->findings, ONEIB_WARNING, "pkeys-exhausted",
+                        "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
+                        "that are not used",
+                        "no free P_Key is left in %u-%u: %zu networks are without one, the "
+                        "first is %s",
+                        work->policy->pkey_first, work->policy->pkey_last, without,
+                        oneib_name_network(work, first_id).text);
 }
 
 /* A tenant, and what the networks of the tenant have. */
@@ -313,13 +300,10 @@ struct key_owners {
 
 ONEIB_ORDER_BY(compare_owners, struct key_owner, uid);
 
-static int list_owners(const struct oneib_work *work, struct key_owners *owners,
-                       struct oneib_error *err)
+static void list_owners(const struct oneib_work *work, struct key_owners *owners)
 {
-    *owners =
-        (struct key_owners){.items = calloc(work->cloud->network_count + 1, sizeof *owners->items)};
-    if (!owners->items)
-        return oneib_fail_memory(err);
+    *owners = (struct key_owners){
+        .items = oneib_alloc(work->cloud->network_count + 1, sizeof *owners->items)};
     size_t count = 0;
     for (size_t i = 0; i < work->cloud->network_count; i++) {
         const struct oneib_network *network = &work->cloud->networks[i];
@@ -334,7 +318,6 @@ static int list_owners(const struct oneib_work *work, struct key_owners *owners,
         else
             owners->items[owners->count++] = owners->items[i];
     }
-    return 0;
 }
 
 /* Whether the network may have one more; if so, it counts as given. The range is everybody's: who
@@ -355,27 +338,22 @@ static bool may_own_another(const struct oneib_work *work, struct key_owners *ow
     return false;
 }
 
-static int say_owned(struct oneib_work *work, const struct key_owners *owners,
-                     struct oneib_error *err)
+static void say_owned(struct oneib_work *work, const struct key_owners *owners)
 {
     for (size_t i = 0; i < owners->count; i++) {
         const struct key_owner *owner = &owners->items[i];
         if (owner->beyond == 0)
             continue;
-        if (oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-owned",
-                               "let the user delete networks, or raise pkeys.owned in oneib.conf",
-                               err,
-                               "networks of user %" PRIu32 " have as many P_Keys as they may "
-                               "(pkeys.owned, %" PRIu32 "): %zu get none, the first is %s",
-                               owner->uid, work->policy->owned_max, owner->beyond,
-                               oneib_name_network(work, owner->first_beyond).text) < 0)
-            return -1;
+        oneib_findings_note(work->findings, ONEIB_WARNING, "pkeys-owned",
+                            "let the user delete networks, or raise pkeys.owned in oneib.conf",
+                            "networks of user %" PRIu32 " have as many P_Keys as they may "
+                            "(pkeys.owned, %" PRIu32 "): %zu get none, the first is %s",
+                            owner->uid, work->policy->owned_max, owner->beyond,
+                            oneib_name_network(work, owner->first_beyond).text);
     }
-    return 0;
 }
 
-static int give_to_each(struct oneib_work *work, struct key_uses *uses, struct key_owners *owners,
-                        struct oneib_error *err)
+static void give_to_each(struct oneib_work *work, struct key_uses *uses, struct key_owners *owners)
 {
     size_t without = 0;
     uint32_t first_without = 0;
@@ -385,16 +363,16 @@ static int give_to_each(struct oneib_work *work, struct key_uses *uses, struct k
             continue;
         const bool waits = has_too_many_at_rest(work, network);
         const oneib_pkey pkey = waits ? 0 : next_in_ring(work, uses);
-        if (waits && say_too_many(work, network, err) < 0)
-            return -1;
+        if (waits)
+            say_too_many(work, network);
         if (!waits && pkey == 0 && without++ == 0)
             first_without = network->id;
         if (pkey)
             work->desired->next = (oneib_pkey)(pkey + 1);
-        if (request(work, network, pkey, uses, err) < 0 || say_needs_key(work, network, err) < 0)
-            return -1;
+        request(work, network, pkey, uses);
+        say_needs_key(work, network);
     }
-    return say_exhausted(work, without, first_without, err);
+    say_exhausted(work, without, first_without);
 }
 
 static bool anybody_needs_a_key(const struct oneib_work *work)
@@ -406,28 +384,22 @@ static bool anybody_needs_a_key(const struct oneib_work *work)
 }
 
 /* Nearly always nobody needs one: what owners have is not counted then. */
-static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+static void give_from_ring(struct oneib_work *work, struct key_uses *uses)
 {
     struct key_owners owners;
     if (!anybody_needs_a_key(work))
-        return 0;
-    if (list_owners(work, &owners, err) < 0)
-        return -1;
-    int outcome = give_to_each(work, uses, &owners, err);
-    if (outcome == 0)
-        outcome = say_owned(work, &owners, err);
+        return;
+    list_owners(work, &owners);
+    give_to_each(work, uses, &owners);
+    say_owned(work, &owners);
     free(owners.items);
-    return outcome;
 }
 
-static int say_all_mistyped(struct oneib_work *work, struct oneib_error *err)
+static void say_all_mistyped(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (has_own_key(work, &work->cloud->networks[i]) &&
-            is_mistyped(&work->cloud->networks[i]) &&
-            say_mistyped(work, &work->cloud->networks[i], err) < 0)
-            return -1;
-    return 0;
+        if (has_own_key(work, &work->cloud->networks[i]) && is_mistyped(&work->cloud->networks[i]))
+            say_mistyped(work, &work->cloud->networks[i]);
 }
 
 /* The key that VLAN_ID is to show; 0: it stays as it is. A wish that cannot be met stays, too: it
@@ -447,20 +419,18 @@ static oneib_pkey copy_for(const struct oneib_work *work, size_t index)
     return pkey == oneib_stated_key(network) ? 0 : pkey;
 }
 
-static int list_copies(struct oneib_work *work, struct oneib_error *err)
+static void list_copies(struct oneib_work *work)
 {
     struct oneib_desired *desired = work->desired;
     for (size_t i = 0; i < work->cloud->network_count; i++) {
         const oneib_pkey pkey = copy_for(work, i);
         if (pkey == 0)
             continue;
-        if (oneib_reserve(&desired->copies, &desired->copy_capacity, desired->copy_count + 1,
-                          sizeof *desired->copies, err) < 0)
-            return -1;
+        oneib_grow(&desired->copies, &desired->copy_capacity, desired->copy_count + 1,
+                   sizeof *desired->copies);
         desired->copies[desired->copy_count++] =
             (struct oneib_key_copy){.network_id = work->cloud->networks[i].id, .pkey = pkey};
     }
-    return 0;
 }
 
 static bool is_sharer(const struct oneib_work *work, const struct oneib_network *network)
@@ -469,7 +439,7 @@ static bool is_sharer(const struct oneib_work *work, const struct oneib_network 
            oneib_shares_its_parents(work, network);
 }
 
-static int list_unused(struct oneib_work *work, struct oneib_error *err)
+static void list_unused(struct oneib_work *work)
 {
     struct oneib_desired *desired = work->desired;
     for (size_t i = 0; i < work->ledger->network_count; i++) {
@@ -477,17 +447,15 @@ static int list_unused(struct oneib_work *work, struct oneib_error *err)
         const struct oneib_network *network = oneib_cloud_network(work->cloud, id);
         if (network && !is_sharer(work, network))
             continue;
-        if (oneib_reserve(&desired->unused, &desired->unused_capacity, desired->unused_count + 1,
-                          sizeof *desired->unused, err) < 0)
-            return -1;
+        oneib_grow(&desired->unused, &desired->unused_capacity, desired->unused_count + 1,
+                   sizeof *desired->unused);
         desired->unused[desired->unused_count++] =
             (struct oneib_unused_key){.network_id = id, .is_sharer = network != NULL};
     }
-    return 0;
 }
 
 /* A host that the ledger knows and oned does not: what it holds nobody can say. */
-static int find_lost_hosts(struct oneib_work *work, bool *any, struct oneib_error *err)
+static void find_lost_hosts(struct oneib_work *work, bool *any)
 {
     for (size_t i = 0; i < work->ledger->host_count; i++) {
         const uint32_t id = work->ledger->hosts[i].host_id;
@@ -496,15 +464,11 @@ static int find_lost_hosts(struct oneib_work *work, bool *any, struct oneib_erro
             continue;
         *any = true;
         oneib_text_printf(&fix, "when it is off for good: oneib host forget %" PRIu32, id);
-        if (oneib_text_failed(&fix))
-            return oneib_fail_memory(err);
-        if (oneib_findings_add(work->findings, ONEIB_WARNING, "host-gone", fix.data, err,
-                               "%s is not in OpenNebula any more, and may still hold P_Keys: none "
-                               "that was in use is given again",
-                               oneib_name_host(work, id).text) < 0)
-            return -1;
+        oneib_findings_note(work->findings, ONEIB_WARNING, "host-gone", fix.data,
+                            "%s is not in OpenNebula any more, and may still hold P_Keys: none "
+                            "that was in use is given again",
+                            oneib_name_host(work, id).text);
     }
-    return 0;
 }
 
 /* An adapter's port that did not say what it holds may hold it. */
@@ -530,24 +494,21 @@ static bool may_be_held(const struct oneib_work *work, oneib_pkey pkey)
 }
 
 /* Without the file or the fabric nobody knows. */
-static int list_idle(struct oneib_work *work, struct oneib_error *err)
+static void list_idle(struct oneib_work *work)
 {
     struct oneib_desired *desired = work->desired;
     bool lost = false;
-    if (find_lost_hosts(work, &lost, err) < 0)
-        return -1;
+    find_lost_hosts(work, &lost);
     if (lost || !work->in_force || !work->subnet)
-        return 0;
+        return;
     for (size_t i = 0; i < work->ledger->resting_count; i++) {
         const oneib_pkey pkey = work->ledger->resting[i].pkey;
         if (may_be_held(work, pkey))
             continue;
-        if (oneib_reserve(&desired->idle, &desired->idle_capacity, desired->idle_count + 1,
-                          sizeof *desired->idle, err) < 0)
-            return -1;
+        oneib_grow(&desired->idle, &desired->idle_capacity, desired->idle_count + 1,
+                   sizeof *desired->idle);
         desired->idle[desired->idle_count++] = pkey;
     }
-    return 0;
 }
 
 /* ---- the operator's static partitions -------------------------------------------------------- */
@@ -572,24 +533,22 @@ static const struct oneib_host *first_that_may_hold(const struct oneib_cloud *cl
 }
 
 /* A VF that is open at the key would be in the operator's partition. */
-int oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
-                           bool *waits, struct oneib_error *err)
+void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                            bool *waits)
 {
     const struct oneib_host *holder = first_that_may_hold(work->cloud, partition->pkey);
     *waits = holder && !static_is_in_force(work, partition->pkey);
     if (!*waits)
-        return 0;
+        return;
     struct oneib_desired *desired = work->desired;
-    if (oneib_reserve(&desired->waiting, &desired->waiting_capacity, desired->waiting_count + 1,
-                      sizeof *desired->waiting, err) < 0)
-        return -1;
+    oneib_grow(&desired->waiting, &desired->waiting_capacity, desired->waiting_count + 1,
+               sizeof *desired->waiting);
     desired->waiting[desired->waiting_count++] = partition->pkey;
     desired->wishes_at_rest++;
-    return oneib_findings_add(
+    oneib_findings_note(
         work->findings, ONEIB_WARNING, "static-partition-waits",
         "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "
         "forget",
-        err,
         "static partition \"%.31s\" (0x%04x) is not put into force yet: %s may hold that "
         "P_Key still, as a network's",
         partition->name, partition->pkey, oneib_name_host(work, holder->id).text);
@@ -597,25 +556,23 @@ int oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int plan(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+static void plan(struct oneib_work *work, struct key_uses *uses)
 {
     fill_uses(work, uses);
-    if (say_all_mistyped(work, err) < 0 || meet_wishes(work, uses, err) < 0 ||
-        give_from_ring(work, uses, err) < 0 || list_copies(work, err) < 0 ||
-        list_unused(work, err) < 0)
-        return -1;
-    return list_idle(work, err);
+    say_all_mistyped(work);
+    meet_wishes(work, uses);
+    give_from_ring(work, uses);
+    list_copies(work);
+    list_unused(work);
+    list_idle(work);
 }
 
-int oneib_plan_keys(struct oneib_work *work, struct oneib_error *err)
+void oneib_plan_keys(struct oneib_work *work)
 {
     work->desired->next = work->ledger->next;
     if (work->keys_stay)
-        return 0;
-    struct key_uses *uses = calloc(1, sizeof *uses);
-    if (!uses)
-        return oneib_fail_memory(err);
-    const int outcome = plan(work, uses, err);
+        return;
+    struct key_uses *uses = oneib_alloc(1, sizeof *uses);
+    plan(work, uses);
     free(uses);
-    return outcome;
 }

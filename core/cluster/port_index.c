@@ -8,30 +8,21 @@
 
 ONEIB_ORDER_BY(compare_ports, struct oneib_known_port, guid, host->id);
 
-static int add_ports(struct oneib_port_index *index, const struct oneib_host *host,
-                     struct oneib_error *err)
+static void add_ports(struct oneib_port_index *index, const struct oneib_host *host)
 {
-    if (oneib_reserve(&index->items, &index->capacity, index->count + host->port_count,
-                      sizeof *index->items, err) < 0)
-        return -1;
+    oneib_grow(&index->items, &index->capacity, index->count + host->port_count,
+               sizeof *index->items);
     for (size_t i = 0; i < host->port_count; i++)
         index->items[index->count++] =
             (struct oneib_known_port){host->ports[i].port_guid, host, &host->ports[i]};
-    return 0;
 }
 
-int oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_index *index,
-                          struct oneib_error *err)
+void oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_index *index)
 {
     *index = (struct oneib_port_index){0};
-    for (size_t i = 0; i < cloud->host_count; i++) {
-        if (add_ports(index, &cloud->hosts[i], err) == 0)
-            continue;
-        oneib_port_index_clear(index);
-        return -1;
-    }
+    for (size_t i = 0; i < cloud->host_count; i++)
+        add_ports(index, &cloud->hosts[i]);
     ONEIB_SORT(index->items, index->count, compare_ports);
-    return 0;
 }
 
 const struct oneib_known_port *oneib_port_index_find(const struct oneib_port_index *index,

@@ -21,8 +21,7 @@ struct oneib_port_index {
 };
 
 /* The cloud (sorted) must stay as it is while the index is used. */
-int oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_index *index,
-                          struct oneib_error *err);
+void oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_index *index);
 /* NULL when no host reports this port. */
 const struct oneib_known_port *oneib_port_index_find(const struct oneib_port_index *index,
                                                      oneib_guid guid);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/roster.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 
@@ -42,16 +43,13 @@ static void add_line(struct oneib_roster *roster, struct oneib_roster_line line)
     roster->lines[place] = line;
 }
 
-int oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
-                      struct oneib_roster *roster, struct oneib_error *err)
+void oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
+                       struct oneib_roster *roster)
 {
     *roster = (struct oneib_roster){0};
-    roster->lines = malloc((desired->binding_count + 1) * sizeof *roster->lines);
-    if (!roster->lines)
-        return oneib_fail_memory(err);
+    roster->lines = oneib_alloc(desired->binding_count + 1, sizeof *roster->lines);
     for (size_t i = 0; i < desired->binding_count; i++)
         add_line(roster, line_of(cloud, &desired->bindings[i]));
-    return 0;
 }
 
 void oneib_roster_clear(struct oneib_roster *roster)

@@ -33,8 +33,8 @@ struct oneib_roster {
 
 /* All bindings of the desired state, which come by VM and NIC: nothing is sorted. Lines begin
  * IN_FORCE, until somebody says how they stand. */
-int oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
-                      struct oneib_roster *roster, struct oneib_error *err);
+void oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
+                       struct oneib_roster *roster);
 int oneib_roster_compare(const struct oneib_roster_line *a, const struct oneib_roster_line *b);
 bool oneib_roster_is_member(const struct oneib_roster_line *line);
 void oneib_roster_clear(struct oneib_roster *roster);

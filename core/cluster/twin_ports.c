@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/twin_ports.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/names.h"
 #include <inttypes.h>
@@ -33,14 +34,13 @@ static void mention_hosts(const struct oneib_cloud *cloud, oneib_guid guid,
                 oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, cloud->hosts[i].id);
 }
 
-static int add(const struct oneib_switch_link *first, const struct oneib_switch_link *second,
-               const struct oneib_cloud *cloud, struct oneib_findings *findings,
-               struct oneib_error *err)
+static void add(const struct oneib_switch_link *first, const struct oneib_switch_link *second,
+                const struct oneib_cloud *cloud, struct oneib_findings *findings)
 {
     mention_hosts(cloud, first->port_guid, findings);
-    return oneib_findings_add(
+    oneib_findings_note(
         findings, ONEIB_VIOLATION, "port-twice",
-        "pull the cable of the one that is not to be there, then give it a GUID of its own", err,
+        "pull the cable of the one that is not to be there, then give it a GUID of its own",
         "two adapters have the port GUID 0x%016" PRIx64 ": at port %u of switch 0x%016" PRIx64
         ", and at port %u of switch 0x%016" PRIx64
         ": the subnet manager takes either for the other",
@@ -48,22 +48,17 @@ static int add(const struct oneib_switch_link *first, const struct oneib_switch_
         second->switch_guid);
 }
 
-int oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,
-                            const struct oneib_cloud *cloud, struct oneib_findings *findings,
-                            struct oneib_error *err)
+void oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,
+                             const struct oneib_cloud *cloud, struct oneib_findings *findings)
 {
-    const struct oneib_switch_link **adapters = calloc(count + 1, sizeof *adapters);
-    if (!adapters)
-        return oneib_fail_memory(err);
+    const struct oneib_switch_link **adapters = oneib_alloc(count + 1, sizeof *adapters);
     const size_t found = list_adapters(links, count, adapters);
-    int status = 0;
-    for (size_t i = 1; status == 0 && i < found; i++) {
+    for (size_t i = 1; i < found; i++) {
         const oneib_guid guid = adapters[i]->port_guid;
         const bool is_second =
             adapters[i - 1]->port_guid == guid && (i == 1 || adapters[i - 2]->port_guid != guid);
         if (is_second)
-            status = add(adapters[i - 1], adapters[i], cloud, findings, err);
+            add(adapters[i - 1], adapters[i], cloud, findings);
     }
     free(adapters);
-    return status;
 }

@@ -14,8 +14,7 @@
 #include <stddef.h>
 
 /* Adds port-twice for each GUID behind two switches' ports or more, with the first two of them. */
-int oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,
-                            const struct oneib_cloud *cloud, struct oneib_findings *findings,
-                            struct oneib_error *err);
+void oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,
+                             const struct oneib_cloud *cloud, struct oneib_findings *findings);
 
 #endif

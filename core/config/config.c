@@ -2,6 +2,7 @@
 #include "config/config.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "config/config_keys.h"
 #include "config/config_qos.h"
 #include "config/config_source.h"
@@ -13,18 +14,14 @@
 
 /* ---- defaults -------------------------------------------------------------------------------- */
 
-static int set_string(struct oneib_config *config, const struct oneib_config_key *key,
-                      const char *string, struct oneib_error *err)
+static void set_string(struct oneib_config *config, const struct oneib_config_key *key,
+                       const char *string)
 {
-    char *copy = strdup(string);
-    if (!copy)
-        return oneib_fail_memory(err);
+    char *copy = oneib_strdup(string);
     oneib_config_key_set_string(config, key, copy);
-    return 0;
 }
 
-static int set_default(struct oneib_config *config, const struct oneib_config_key *key,
-                       struct oneib_error *err)
+static void set_default(struct oneib_config *config, const struct oneib_config_key *key)
 {
     switch (key->kind) {
     case ONEIB_CONFIG_BOOLEAN:
@@ -36,22 +33,19 @@ static int set_default(struct oneib_config *config, const struct oneib_config_ke
         oneib_config_key_set_share(config, key, key->default_share);
         break;
     case ONEIB_CONFIG_STRING:
-        return key->default_string ? set_string(config, key, key->default_string, err) : 0;
+        if (key->default_string)
+            set_string(config, key, key->default_string);
+        return;
     case ONEIB_CONFIG_STRINGS:
         break;
     }
-    return 0;
 }
 
-int oneib_config_defaults(struct oneib_config *config, struct oneib_error *err)
+void oneib_config_defaults(struct oneib_config *config)
 {
     memset(config, 0, sizeof *config);
     for (const struct oneib_config_key *key = oneib_config_keys; key->name; key++)
-        if (set_default(config, key, err) < 0) {
-            oneib_config_clear(config);
-            return -1;
-        }
-    return 0;
+        set_default(config, key);
 }
 
 void oneib_config_clear(struct oneib_config *config)
@@ -115,8 +109,6 @@ static int refuse_number(const struct load *load, const config_setting_t *settin
         oneib_text_printf(&what, "must be a whole number from %u to %u", key->minimum,
                           key->maximum);
     }
-    if (oneib_text_failed(&what))
-        return oneib_fail_memory(load->err);
     return refuse(load, setting, key, what.data);
 }
 
@@ -158,8 +150,6 @@ static int refuse_choice(const struct load *load, const config_setting_t *settin
     oneib_text_append(&what, "must be one of");
     for (const struct oneib_config_key_choice *choice = key->choices; choice->word; choice++)
         oneib_text_printf(&what, "%s \"%s\"", choice == key->choices ? "" : ",", choice->word);
-    if (oneib_text_failed(&what))
-        return oneib_fail_memory(load->err);
     return refuse(load, setting, key, what.data);
 }
 
@@ -185,7 +175,8 @@ static int load_string(const struct load *load, const config_setting_t *setting,
     const char *fault = key->check(string);
     if (fault)
         return refuse(load, setting, key, fault);
-    return set_string(load->config, key, string, load->err);
+    set_string(load->config, key, string);
+    return 0;
 }
 
 static int check_strings(const struct load *load, const config_setting_t *setting,
@@ -217,15 +208,10 @@ static int load_strings(const struct load *load, const config_setting_t *setting
         return 0;
     }
 
-    char **strings = calloc(count + 1, sizeof *strings);
-    if (!strings)
-        return oneib_fail_memory(load->err);
+    char **strings = oneib_alloc(count + 1, sizeof *strings);
     oneib_config_key_set_strings(load->config, key, strings);
-    for (size_t i = 0; i < count; i++) {
-        strings[i] = strdup(config_setting_get_string_elem(setting, (int)i));
-        if (!strings[i])
-            return oneib_fail_memory(load->err);
-    }
+    for (size_t i = 0; i < count; i++)
+        strings[i] = oneib_strdup(config_setting_get_string_elem(setting, (int)i));
     return 0;
 }
 
@@ -286,8 +272,6 @@ static int refuse_unknown(const struct load *load, const config_setting_t *setti
 {
     oneib_autotext struct oneib_text names = {0};
     list_names(&names, group);
-    if (oneib_text_failed(&names))
-        return oneib_fail_memory(load->err);
     return oneib_fail(load->err, ONEIB_ERROR_CONFIG,
                       "%s:%u: %s%s%s is not a key of this version; there are: %s", load->path,
                       config_setting_source_line(setting), group ? group : "", group ? "." : "",
@@ -324,8 +308,6 @@ static int check_qos(const struct load *load)
 {
     oneib_autotext struct oneib_text what = {0};
     const enum oneib_config_qos_fault fault = oneib_config_qos_check(load->config, &what);
-    if (oneib_text_failed(&what))
-        return oneib_fail_memory(load->err);
     switch (fault) {
     case ONEIB_CONFIG_QOS_GOOD:
         return 0;
@@ -388,20 +370,17 @@ static size_t count_of(char *const *strings)
 }
 
 /* What is used otherwise than as text; each one was checked. */
-static int parse_lists(struct oneib_config *config, struct oneib_error *err)
+static void parse_lists(struct oneib_config *config)
 {
     const size_t guids = count_of(config->default_partition.full_members);
     const size_t vfs = count_of(config->node.host_vfs);
-    config->default_partition.full_guids = calloc(guids + 1, sizeof(oneib_guid));
-    config->node.host_pcis = calloc(vfs + 1, sizeof(struct oneib_pci));
-    if (!config->default_partition.full_guids || !config->node.host_pcis)
-        return oneib_fail_memory(err);
+    config->default_partition.full_guids = oneib_alloc(guids + 1, sizeof(oneib_guid));
+    config->node.host_pcis = oneib_alloc(vfs + 1, sizeof(struct oneib_pci));
     for (size_t *i = &config->default_partition.full_count; *i < guids; ++*i)
         oneib_guid_parse(config->default_partition.full_members[*i],
                          &config->default_partition.full_guids[*i]);
     for (size_t *i = &config->node.host_vf_count; *i < vfs; ++*i)
         oneib_pci_parse(config->node.host_vfs[*i], &config->node.host_pcis[*i]);
-    return 0;
 }
 
 static int load_settings(const struct load *load)
@@ -414,7 +393,10 @@ static int load_settings(const struct load *load)
         if (result < 0)
             return -1;
     }
-    return check_together(load) < 0 ? -1 : parse_lists(load->config, load->err);
+    if (check_together(load) < 0)
+        return -1;
+    parse_lists(load->config);
+    return 0;
 }
 
 static int load_source(const char *path, const char *bytes, size_t length,
@@ -428,8 +410,6 @@ static int load_source(const char *path, const char *bytes, size_t length,
     oneib_text_append_bytes(&source, bytes, length);
     if (length > 0 && bytes[length - 1] != '\n')
         oneib_text_append(&source, "\n");
-    if (oneib_text_failed(&source))
-        return oneib_fail_memory(err);
 
     config_t file;
     config_init(&file);
@@ -449,8 +429,7 @@ const char *oneib_config_state(const struct oneib_config *config)
 
 int oneib_config_load(const char *path, struct oneib_config *config, struct oneib_error *err)
 {
-    if (oneib_config_defaults(config, err) < 0)
-        return -1;
+    oneib_config_defaults(config);
 
     oneib_autofree char *source = NULL;
     size_t length = 0;

@@ -284,8 +284,8 @@ struct oneib_config {
     } log;
 };
 
-/* Fills *config with the defaults. -1 only when out of memory. */
-int oneib_config_defaults(struct oneib_config *config, struct oneib_error *err);
+/* Fills *config with the defaults. */
+void oneib_config_defaults(struct oneib_config *config);
 
 /*
  * Reads path over the defaults. path NULL: ONEIB_CONFIG_DEFAULT_PATH, which may be absent. On

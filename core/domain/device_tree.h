@@ -27,7 +27,7 @@ int oneib_domain_description_of(const xmlDoc *document,
                                 struct oneib_domain_description *description,
                                 struct oneib_error *err);
 /* Adds to what is taken. */
-int oneib_domain_description_take(struct oneib_domain_description *description,
-                                  const struct oneib_pci *address, struct oneib_error *err);
+void oneib_domain_description_take(struct oneib_domain_description *description,
+                                   const struct oneib_pci *address);
 
 #endif

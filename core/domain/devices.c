@@ -6,17 +6,13 @@
 #include <stdlib.h>
 
 /* Each once: one that runs often is defined with the devices that it has. */
-static int add_device(const struct oneib_pci *device, struct oneib_devices *devices,
-                      struct oneib_error *err)
+static void add_device(const struct oneib_pci *device, struct oneib_devices *devices)
 {
     for (size_t i = 0; i < devices->count; i++)
         if (oneib_pci_compare(&devices->items[i], device) == 0)
-            return 0;
-    if (oneib_reserve(&devices->items, &devices->capacity, devices->count + 1,
-                      sizeof *devices->items, err) < 0)
-        return -1;
+            return;
+    oneib_grow(&devices->items, &devices->capacity, devices->count + 1, sizeof *devices->items);
     devices->items[devices->count++] = *device;
-    return 0;
 }
 
 /* The host's device behind a device of the domain. */
@@ -26,7 +22,8 @@ static int add_source(const xmlNode *node, struct oneib_devices *devices, struct
     if (!oneib_device_source(node, &source))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "its <%s> names no PCI address that can be read", node->name);
-    return add_device(&source, devices, err);
+    add_device(&source, devices);
+    return 0;
 }
 
 int oneib_devices_add(const char *xml, size_t length, struct oneib_devices *devices,

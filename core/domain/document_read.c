@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "domain/device_tree.h"
 #include "domain/document.h"
@@ -114,14 +115,12 @@ static int read_our_device(const xmlNode *node, const char *alias,
 
 /* ---- guest addresses ------------------------------------------------------------------------- */
 
-int oneib_domain_description_take(struct oneib_domain_description *description,
-                                  const struct oneib_pci *address, struct oneib_error *err)
+void oneib_domain_description_take(struct oneib_domain_description *description,
+                                   const struct oneib_pci *address)
 {
-    if (oneib_reserve(&description->taken, &description->taken_capacity,
-                      description->taken_count + 1, sizeof *description->taken, err) < 0)
-        return -1;
+    oneib_grow(&description->taken, &description->taken_capacity, description->taken_count + 1,
+               sizeof *description->taken);
     description->taken[description->taken_count++] = *address;
-    return 0;
 }
 
 static int read_guest_address(const xmlNode *device, struct oneib_domain_description *description,
@@ -131,7 +130,9 @@ static int read_guest_address(const xmlNode *device, struct oneib_domain_descrip
     struct oneib_pci address;
     if (oneib_device_guest_address(device, &has_address, &address, err) < 0)
         return -1;
-    return has_address ? oneib_domain_description_take(description, &address, err) : 0;
+    if (has_address)
+        oneib_domain_description_take(description, &address);
+    return 0;
 }
 
 /* ---- root ports ------------------------------------------------------------------------------ */
@@ -184,16 +185,13 @@ static int read_bus(const xmlNode *device, struct oneib_domain_description *desc
     return 0;
 }
 
-static int keep_oneds_ports(const struct ports *ports, struct oneib_domain_description *description,
-                            struct oneib_error *err)
+static void keep_oneds_ports(const struct ports *ports,
+                             struct oneib_domain_description *description)
 {
-    description->root_ports = malloc(BUSES);
-    if (!description->root_ports)
-        return oneib_fail_memory(err);
+    description->root_ports = oneib_alloc(BUSES, 1);
     for (unsigned bus = 0; bus < BUSES; bus++)
         if (is_oneds_port(ports, bus))
             description->root_ports[description->root_port_count++] = (uint8_t)bus;
-    return 0;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -220,7 +218,8 @@ static int read_devices(const xmlDoc *document, struct oneib_domain_description 
          device = oneib_device_next(device))
         if (read_device(device, description, &ports, err) < 0)
             return -1;
-    return keep_oneds_ports(&ports, description, err);
+    keep_oneds_ports(&ports, description);
+    return 0;
 }
 
 static int read_name(const xmlNode *domain, struct oneib_domain_description *description,
@@ -232,8 +231,6 @@ static int read_name(const xmlNode *domain, struct oneib_domain_description *des
     if (oneib_tree_next(name, "name"))
         return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document has two names");
     description->name = oneib_tree_text(name);
-    if (!description->name)
-        return oneib_fail_memory(err);
     description->vm_id = oneib_domain_vm_id(description->name);
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/edit.h"
+#include "base/memory.h"
 #include "domain/device_tree.h"
 #include "domain/edit_devices.h"
 #include "domain/xml_tree.h"
@@ -182,14 +183,14 @@ static size_t count_free_ports(const struct oneib_domain_description *descriptio
 
 /* Where there is no other root port, libvirt is to choose: it adds one for a VF, but none for
  * oned's pcie-to-pci-bridge, without which the domain would not start. */
-static int choose_address(struct oneib_domain_description *description,
-                          struct oneib_domain_nic *nic, struct oneib_error *err)
+static void choose_address(struct oneib_domain_description *description,
+                           struct oneib_domain_nic *nic)
 {
     if (!oneib_domain_guest_address(description, nic->index, &nic->guest_address) ||
         (description->machine == ONEIB_MACHINE_PCIE && count_free_ports(description) < 2))
-        return 0;
+        return;
     nic->has_guest_address = true;
-    return oneib_domain_description_take(description, &nic->guest_address, err);
+    oneib_domain_description_take(description, &nic->guest_address);
 }
 
 static int choose_addresses(struct oneib_domain_description *description,
@@ -201,43 +202,37 @@ static int choose_addresses(struct oneib_domain_description *description,
         if (keep_address(&places[i], &is_kept[i], err) < 0)
             return -1;
         nics[i].has_guest_address = nics[i].has_guest_address && !is_kept[i];
-        if (nics[i].has_guest_address &&
-            oneib_domain_description_take(description, &nics[i].guest_address, err) < 0)
-            return -1;
+        if (nics[i].has_guest_address)
+            oneib_domain_description_take(description, &nics[i].guest_address);
     }
     for (size_t i = 0; i < count; i++)
-        if (!is_kept[i] && !nics[i].has_guest_address &&
-            choose_address(description, &nics[i], err) < 0)
-            return -1;
+        if (!is_kept[i] && !nics[i].has_guest_address)
+            choose_address(description, &nics[i]);
     return 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Takes ownership. */
-static bool put_behind(xmlNode *device, xmlNode *element)
+static void put_behind(xmlNode *device, xmlNode *element)
 {
-    if (element && xmlAddNextSibling(device, element))
-        return true;
-    xmlFreeNode(element);
-    return false;
+    oneib_allocated(xmlAddNextSibling(device, element));
 }
 
-static bool equip_plain(const struct oneib_domain_nic *nic, xmlNode *interface)
+static void equip_plain(const struct oneib_domain_nic *nic, xmlNode *interface)
 {
-    return oneib_nic_claim_interface(nic, interface) &&
-           put_behind(interface, oneib_nic_hostdev(nic));
+    oneib_nic_claim_interface(nic, interface);
+    put_behind(interface, oneib_nic_hostdev(nic));
 }
 
 /* libvirt would set an Ethernet MAC on it, which an InfiniBand VF does not have. What a <hostdev>
  * can have too stays. */
-static bool replace_with_hostdev(const struct oneib_domain_nic *nic, xmlNode *interface,
+static void replace_with_hostdev(const struct oneib_domain_nic *nic, xmlNode *interface,
                                  xmlNode **hostdev)
 {
     static const char *const kept[] = {"boot", "rom", "address"};
     *hostdev = oneib_nic_hostdev(nic);
-    if (!put_behind(interface, *hostdev))
-        return false;
+    put_behind(interface, *hostdev);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         xmlNode *child = oneib_tree_child(interface, kept[i]);
         if (child && !oneib_tree_child(*hostdev, kept[i])) {
@@ -247,25 +242,25 @@ static bool replace_with_hostdev(const struct oneib_domain_nic *nic, xmlNode *in
     }
     xmlUnlinkNode(interface);
     xmlFreeNode(interface);
-    return true;
 }
 
-static bool equip_pci(const struct oneib_domain_nic *nic, xmlNode *vf)
+static void equip_pci(const struct oneib_domain_nic *nic, xmlNode *vf)
 {
     xmlNode *hostdev = vf;
-    const bool is_claimed = oneib_tree_is(vf, "hostdev") ? oneib_nic_claim_hostdev(nic, vf)
-                                                         : replace_with_hostdev(nic, vf, &hostdev);
-    return is_claimed && put_behind(hostdev, oneib_nic_dummy(nic));
+    if (oneib_tree_is(vf, "hostdev"))
+        oneib_nic_claim_hostdev(nic, vf);
+    else
+        replace_with_hostdev(nic, vf, &hostdev);
+    put_behind(hostdev, oneib_nic_dummy(nic));
 }
 
-static int equip_all(const struct place *places, const struct oneib_domain_nic *nics, size_t count,
-                     struct oneib_error *err)
+static void equip_all(const struct place *places, const struct oneib_domain_nic *nics, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!(nics[i].is_pci ? equip_pci(&nics[i], places[i].vf)
-                             : equip_plain(&nics[i], places[i].interface)))
-            return oneib_fail_memory(err);
-    return 0;
+        if (nics[i].is_pci)
+            equip_pci(&nics[i], places[i].vf);
+        else
+            equip_plain(&nics[i], places[i].interface);
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -289,7 +284,8 @@ static int equip(xmlDoc *document, struct oneib_domain_description *description,
         find_places(document, nics, count, places, err) < 0 ||
         choose_addresses(description, places, nics, count, err) < 0)
         return -1;
-    return equip_all(places, nics, count, err);
+    equip_all(places, nics, count);
+    return 0;
 }
 
 static int equip_document(xmlDoc *document, struct oneib_domain_nic *nics, size_t count,
@@ -304,11 +300,9 @@ static int equip_document(xmlDoc *document, struct oneib_domain_nic *nics, size_
 }
 
 /* Without a NIC of ours the document is not ours to judge. */
-static int hand_through(const char *xml, size_t length, struct oneib_text *equipped,
-                        struct oneib_error *err)
+static void hand_through(const char *xml, size_t length, struct oneib_text *equipped)
 {
     oneib_text_append_bytes(equipped, xml, length);
-    return oneib_text_failed(equipped) ? oneib_fail_memory(err) : 0;
 }
 
 int oneib_domain_equip(const char *xml, size_t length, const struct oneib_domain_nic *nics,
@@ -316,8 +310,10 @@ int oneib_domain_equip(const char *xml, size_t length, const struct oneib_domain
 {
     struct oneib_domain_nic planned[ONEIB_DOMAIN_NICS_MAX];
     oneib_autotree xmlDoc *document = NULL;
-    if (count == 0)
-        return hand_through(xml, length, equipped, err);
+    if (count == 0) {
+        hand_through(xml, length, equipped);
+        return 0;
+    }
     if (check_nics(nics, count, err) < 0 || oneib_tree_parse(xml, length, &document, err) < 0)
         return -1;
     memcpy(planned, nics, count * sizeof *nics);

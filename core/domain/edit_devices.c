@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/edit_devices.h"
+#include "base/memory.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -33,24 +34,26 @@ int oneib_nic_check_device(const struct oneib_domain_nic *nic, struct oneib_erro
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool set_hex(xmlNode *node, const char *attribute, int digits, unsigned number)
+static void set_hex(xmlNode *node, const char *attribute, int digits, unsigned number)
 {
     char value[VALUE_SIZE];
     snprintf(value, sizeof value, "0x%0*x", digits, number);
-    return oneib_tree_set(node, attribute, value);
+    oneib_tree_set(node, attribute, value);
 }
 
-static bool set_pci(xmlNode *address, const struct oneib_pci *pci)
+static void set_pci(xmlNode *address, const struct oneib_pci *pci)
 {
-    return set_hex(address, "domain", 4, pci->domain) && set_hex(address, "bus", 2, pci->bus) &&
-           set_hex(address, "slot", 2, pci->slot) && set_hex(address, "function", 1, pci->function);
+    set_hex(address, "domain", 4, pci->domain);
+    set_hex(address, "bus", 2, pci->bus);
+    set_hex(address, "slot", 2, pci->slot);
+    set_hex(address, "function", 1, pci->function);
 }
 
-static bool add_alias(xmlNode *device, const char *prefix, uint8_t nic_id)
+static void add_alias(xmlNode *device, const char *prefix, uint8_t nic_id)
 {
     char alias[ONEIB_ALIAS_SIZE];
     oneib_domain_alias(prefix, nic_id, alias);
-    return oneib_tree_set(oneib_tree_add(device, "alias"), "name", alias);
+    oneib_tree_set(oneib_tree_add(device, "alias"), "name", alias);
 }
 
 /* The child, made when there is none. */
@@ -60,59 +63,60 @@ static xmlNode *child_of(xmlNode *parent, const char *name)
     return child ? child : oneib_tree_add(parent, name);
 }
 
-bool oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element)
+void oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element)
 {
     xmlNode *place = child_of(element, "address");
-    return oneib_tree_set(place, "type", "pci") && set_pci(place, address);
+    oneib_tree_set(place, "type", "pci");
+    set_pci(place, address);
 }
 
 /* ---- the VF ---------------------------------------------------------------------------------- */
 
-bool oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
+void oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
 {
-    return oneib_tree_set(hostdev, "managed", nic->managed ? "yes" : "no") &&
-           add_alias(hostdev, ONEIB_ALIAS_VF, nic->nic_id) &&
-           (!nic->has_guest_address || oneib_nic_set_guest_address(&nic->guest_address, hostdev));
+    oneib_tree_set(hostdev, "managed", nic->managed ? "yes" : "no");
+    add_alias(hostdev, ONEIB_ALIAS_VF, nic->nic_id);
+    if (nic->has_guest_address)
+        oneib_nic_set_guest_address(&nic->guest_address, hostdev);
 }
 
-static bool fill_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
+static void fill_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
 {
-    return oneib_tree_set(hostdev, "mode", "subsystem") && oneib_tree_set(hostdev, "type", "pci") &&
-           set_pci(oneib_tree_add(oneib_tree_add(hostdev, "source"), "address"), &nic->vf) &&
-           oneib_nic_claim_hostdev(nic, hostdev);
+    oneib_tree_set(hostdev, "mode", "subsystem");
+    oneib_tree_set(hostdev, "type", "pci");
+    set_pci(oneib_tree_add(oneib_tree_add(hostdev, "source"), "address"), &nic->vf);
+    oneib_nic_claim_hostdev(nic, hostdev);
 }
 
 /* ---- the dummy interface --------------------------------------------------------------------- */
 
-bool oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface)
+void oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface)
 {
     char mac[ONEIB_MAC_TEXT_SIZE];
     oneib_dummy_mac_encode(nic->ipv4, nic->index, mac);
-    return oneib_tree_set(child_of(interface, "mac"), "address", mac) &&
-           oneib_tree_set(child_of(interface, "link"), "state", "down") &&
-           add_alias(interface, ONEIB_ALIAS_DUMMY, nic->nic_id);
+    oneib_tree_set(child_of(interface, "mac"), "address", mac);
+    oneib_tree_set(child_of(interface, "link"), "state", "down");
+    add_alias(interface, ONEIB_ALIAS_DUMMY, nic->nic_id);
 }
 
 /* Without a target libvirt finds a name for the host's end. */
-static bool fill_dummy(const struct oneib_domain_nic *nic, xmlNode *interface)
+static void fill_dummy(const struct oneib_domain_nic *nic, xmlNode *interface)
 {
-    return oneib_tree_set(interface, "type", "ethernet") &&
-           (nic->target[0] == '\0' ||
-            oneib_tree_set(oneib_tree_add(interface, "target"), "dev", nic->target)) &&
-           oneib_tree_set(oneib_tree_add(interface, "model"), "type", "virtio") &&
-           oneib_nic_claim_interface(nic, interface);
+    oneib_tree_set(interface, "type", "ethernet");
+    if (nic->target[0] != '\0')
+        oneib_tree_set(oneib_tree_add(interface, "target"), "dev", nic->target);
+    oneib_tree_set(oneib_tree_add(interface, "model"), "type", "virtio");
+    oneib_nic_claim_interface(nic, interface);
 }
 
 /* ---- new elements ---------------------------------------------------------------------------- */
 
 static xmlNode *make(const char *name, const struct oneib_domain_nic *nic,
-                     bool (*fill)(const struct oneib_domain_nic *, xmlNode *))
+                     void (*fill)(const struct oneib_domain_nic *, xmlNode *))
 {
-    xmlNode *element = xmlNewNode(NULL, (const xmlChar *)name);
-    if (fill(nic, element))
-        return element;
-    xmlFreeNode(element);
-    return NULL;
+    xmlNode *element = oneib_allocated(xmlNewNode(NULL, (const xmlChar *)name));
+    fill(nic, element);
+    return element;
 }
 
 xmlNode *oneib_nic_hostdev(const struct oneib_domain_nic *nic)
@@ -134,8 +138,7 @@ static int render_alone(const struct oneib_domain_nic *nic,
     if (oneib_nic_check_device(nic, err) < 0)
         return oneib_wrap(err, "NIC %u", nic->nic_id);
     xmlNode *element = build(nic);
-    const int status =
-        element ? oneib_tree_render_element(element, xml, err) : oneib_fail_memory(err);
+    const int status = oneib_tree_render_element(element, xml, err);
     xmlFreeNode(element);
     return status;
 }

@@ -11,14 +11,14 @@
 /* INPUT: what the NIC is to have cannot be written down. */
 int oneib_nic_check_device(const struct oneib_domain_nic *nic, struct oneib_error *err);
 
-/* New ones, in no document yet (xmlFreeNode()). NULL: no memory. */
+/* New ones, in no document yet (xmlFreeNode()). */
 xmlNode *oneib_nic_hostdev(const struct oneib_domain_nic *nic);
 xmlNode *oneib_nic_dummy(const struct oneib_domain_nic *nic);
 
-/* Elements that are there become those of the NIC. False: no memory. */
-bool oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev);
-bool oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface);
+/* Elements that are there become those of the NIC. */
+void oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev);
+void oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface);
 /* Its guest address, type and all. */
-bool oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element);
+void oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element);
 
 #endif

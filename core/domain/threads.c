@@ -2,6 +2,7 @@
 #include "domain/threads.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "domain/tuning_internal.h"
 #include "domain/xml_tree.h"
@@ -76,12 +77,8 @@ static int add_loose(struct oneib_domain_threads *threads, struct oneib_loose_th
     struct oneib_cpu_set cpus;
     if (list && !oneib_cpu_set_parse(list, &cpus))
         return fail_list(err);
-    if (oneib_reserve(&threads->items, &threads->capacity, threads->count + 1,
-                      sizeof *threads->items, err) < 0)
-        return -1;
-    thread.cpus = list ? strdup(list) : NULL;
-    if (list && !thread.cpus)
-        return oneib_fail_memory(err);
+    oneib_grow(&threads->items, &threads->capacity, threads->count + 1, sizeof *threads->items);
+    thread.cpus = list ? oneib_strdup(list) : NULL;
     threads->items[threads->count++] = thread;
     return 0;
 }
@@ -193,13 +190,11 @@ static int add_io(const struct reading *reading, struct oneib_error *err)
     return 0;
 }
 
-static int read_text(const xmlNode *domain, const char *element, char **text,
-                     struct oneib_error *err)
+static void read_text(const xmlNode *domain, const char *element, char **text)
 {
     const xmlNode *node = oneib_tree_child(domain, element);
-    if (node && !(*text = oneib_tree_text(node)))
-        return oneib_fail_memory(err);
-    return 0;
+    if (node)
+        *text = oneib_tree_text(node);
 }
 
 static int read_all(const struct reading *reading, struct oneib_error *err)
@@ -208,8 +203,9 @@ static int read_all(const struct reading *reading, struct oneib_error *err)
     reading->threads->kept_vcpus = reading->kept.vcpus;
     reading->threads->kept_io = reading->kept.iothreads;
     reading->threads->has_hpc = oneib_tuning_mark_read(domain).is_hpc;
-    if (read_text(domain, "name", &reading->threads->name, err) < 0 ||
-        read_text(domain, "uuid", &reading->threads->uuid, err) < 0 || add_vcpus(reading, err) < 0)
+    read_text(domain, "name", &reading->threads->name);
+    read_text(domain, "uuid", &reading->threads->uuid);
+    if (add_vcpus(reading, err) < 0)
         return -1;
     /* Who has said where virtual cores run has said it of the emulator, too. */
     if (!oneib_tree_attribute(oneib_tree_child(domain, "vcpu"), "cpuset") &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/tuning.h"
+#include "base/memory.h"
 #include "domain/tuning_internal.h"
 #include "domain/xml_tree.h"
 #include <inttypes.h>
@@ -72,99 +73,99 @@ static xmlNode *child_or_new(xmlNode *parent, const char *name)
     return child ? child : oneib_tree_add(parent, name);
 }
 
-static bool set_number(xmlNode *node, const char *attribute, uint64_t number)
+static void set_number(xmlNode *node, const char *attribute, uint64_t number)
 {
     char text[NUMBER_SIZE];
     snprintf(text, sizeof text, "%" PRIu64, number);
-    return oneib_tree_set(node, attribute, text);
+    oneib_tree_set(node, attribute, text);
 }
 
-static bool set_cpus(xmlNode *node, const char *attribute, const struct oneib_cpu_set *cpus)
+static void set_cpus(xmlNode *node, const char *attribute, const struct oneib_cpu_set *cpus)
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_cpu_set_render(cpus, &text);
-    return !oneib_text_failed(&text) && oneib_tree_set(node, attribute, text.data ? text.data : "");
+    oneib_tree_set(node, attribute, text.data ? text.data : "");
 }
 
-static bool pin_vcpus(xmlNode *cputune, const struct oneib_cores *cores)
+static void pin_vcpus(xmlNode *cputune, const struct oneib_cores *cores)
 {
     for (size_t i = 0; i < cores->count; i++) {
         xmlNode *pin = oneib_tree_add(cputune, "vcpupin");
-        if (!set_number(pin, "vcpu", i) || !set_number(pin, "cpuset", cores->vcpus[i]))
-            return false;
+        set_number(pin, "vcpu", i);
+        set_number(pin, "cpuset", cores->vcpus[i]);
     }
-    return true;
 }
 
-static bool pin(xmlNode *domain, const struct oneib_cores *cores, struct oneib_tuning_mark *mark)
+static void pin(xmlNode *domain, const struct oneib_cores *cores, struct oneib_tuning_mark *mark)
 {
     xmlNode *cputune = child_or_new(domain, "cputune");
     mark->has[ONEIB_TUNING_PINS] = true;
-    if (!cputune || !pin_vcpus(cputune, cores))
-        return false;
+    pin_vcpus(cputune, cores);
     /* oned writes one where the host has CPUs set aside for emulators (EMULATOR_CPUS). */
     if (oneib_tuning_has(domain, "cputune", "emulatorpin"))
-        return true;
+        return;
     mark->has[ONEIB_TUNING_EMULATOR] = true;
-    return set_cpus(oneib_tree_add(cputune, "emulatorpin"), "cpuset", &cores->threads);
+    set_cpus(oneib_tree_add(cputune, "emulatorpin"), "cpuset", &cores->threads);
 }
 
-static bool bind_memory(xmlNode *domain, uint32_t node, struct oneib_tuning_mark *mark)
+static void bind_memory(xmlNode *domain, uint32_t node, struct oneib_tuning_mark *mark)
 {
     xmlNode *memory = oneib_tree_add(child_or_new(domain, "numatune"), "memory");
     mark->has[ONEIB_TUNING_MEMORY] = true;
-    return oneib_tree_set(memory, "mode", "strict") && set_number(memory, "nodeset", node);
+    oneib_tree_set(memory, "mode", "strict");
+    set_number(memory, "nodeset", node);
 }
 
-static bool use_pages(xmlNode *domain, uint64_t page_kib, struct oneib_tuning_mark *mark)
+static void use_pages(xmlNode *domain, uint64_t page_kib, struct oneib_tuning_mark *mark)
 {
     xmlNode *backing = child_or_new(domain, "memoryBacking");
     xmlNode *page = oneib_tree_add(oneib_tree_add(backing, "hugepages"), "page");
     mark->has[ONEIB_TUNING_PAGES] = true;
-    return set_number(page, "size", page_kib) && oneib_tree_set(page, "unit", "KiB");
+    set_number(page, "size", page_kib);
+    oneib_tree_set(page, "unit", "KiB");
 }
 
-static bool lock_memory(xmlNode *domain, struct oneib_tuning_mark *mark)
+static void lock_memory(xmlNode *domain, struct oneib_tuning_mark *mark)
 {
     if (oneib_tuning_has(domain, "memoryBacking", "locked"))
-        return true;
+        return;
     mark->has[ONEIB_TUNING_LOCKED] = true;
-    return oneib_tree_add(child_or_new(domain, "memoryBacking"), "locked") != NULL;
+    oneib_tree_add(child_or_new(domain, "memoryBacking"), "locked");
 }
 
-static bool use_host_cpu(xmlNode *domain)
+static void use_host_cpu(xmlNode *domain)
 {
-    return oneib_tree_set(child_or_new(domain, "cpu"), "mode", "host-passthrough");
+    oneib_tree_set(child_or_new(domain, "cpu"), "mode", "host-passthrough");
 }
 
-static bool write_mark(xmlNode *domain, const struct oneib_tuning_mark *mark)
+static void write_mark(xmlNode *domain, const struct oneib_tuning_mark *mark)
 {
     xmlNode *node = oneib_tree_add(child_or_new(domain, "metadata"), ONEIB_TUNING_MARK);
-    xmlNs *namespace = node ? xmlNewNs(node, (const xmlChar *)ONEIB_TUNING_NAMESPACE,
-                                       (const xmlChar *)ONEIB_TUNING_PREFIX)
-                            : NULL;
-    if (!namespace)
-        return false;
-    xmlSetNs(node, namespace);
-    if (!oneib_tree_set(node, ONEIB_TUNING_HPC, "yes"))
-        return false;
+    xmlSetNs(node, oneib_allocated(xmlNewNs(node, (const xmlChar *)ONEIB_TUNING_NAMESPACE,
+                                            (const xmlChar *)ONEIB_TUNING_PREFIX)));
+    oneib_tree_set(node, ONEIB_TUNING_HPC, "yes");
     for (size_t i = 0; i < ONEIB_TUNING_PARTS; i++)
-        if (mark->has[i] && !oneib_tree_set(node, oneib_tuning_places[i].attribute, "yes"))
-            return false;
-    return true;
+        if (mark->has[i])
+            oneib_tree_set(node, oneib_tuning_places[i].attribute, "yes");
 }
 
 /* The CPU comes first: it stays when the rest is taken back, and a second tuning is to have the
  * order of the first. */
-static bool give(xmlNode *domain, const struct oneib_tuning *tuning)
+static void give(xmlNode *domain, const struct oneib_tuning *tuning)
 {
     struct oneib_tuning_mark mark = {0};
-    return (!tuning->host_cpu || use_host_cpu(domain)) &&
-           (!tuning->pin || pin(domain, &tuning->cores, &mark)) &&
-           (!tuning->bind_memory || bind_memory(domain, tuning->node, &mark)) &&
-           (tuning->page_kib == 0 || use_pages(domain, tuning->page_kib, &mark)) &&
-           (!tuning->lock || lock_memory(domain, &mark)) &&
-           (!tuning->mark || write_mark(domain, &mark));
+    if (tuning->host_cpu)
+        use_host_cpu(domain);
+    if (tuning->pin)
+        pin(domain, &tuning->cores, &mark);
+    if (tuning->bind_memory)
+        bind_memory(domain, tuning->node, &mark);
+    if (tuning->page_kib)
+        use_pages(domain, tuning->page_kib, &mark);
+    if (tuning->lock)
+        lock_memory(domain, &mark);
+    if (tuning->mark)
+        write_mark(domain, &mark);
 }
 
 int oneib_domain_tune(const char *xml, size_t length, const struct oneib_tuning *tuning,
@@ -175,7 +176,6 @@ int oneib_domain_tune(const char *xml, size_t length, const struct oneib_tuning 
         return -1;
     xmlNode *domain = xmlDocGetRootElement(document);
     take_back(domain);
-    if (!give(domain, tuning))
-        return oneib_fail_memory(err);
+    give(domain, tuning);
     return oneib_tree_render(document, tuned, err);
 }

@@ -149,8 +149,6 @@ static int fail_size(const xmlNode *node, struct oneib_error *err)
 static int read_size(const xmlNode *node, uint64_t *kib, struct oneib_error *err)
 {
     oneib_autofree char *text = oneib_tree_text(node);
-    if (!text)
-        return oneib_fail_memory(err);
     return parse_size(trimmed(text), oneib_tree_attribute(node, "unit"), kib)
                ? 0
                : fail_size(node, err);
@@ -243,8 +241,6 @@ static int read_vcpus(const xmlNode *domain, uint32_t *vcpus, struct oneib_error
     if (!node)
         return 0;
     oneib_autofree char *text = oneib_tree_text(node);
-    if (!text)
-        return oneib_fail_memory(err);
     if (oneib_tree_count(domain, "vcpu") > 1 ||
         !oneib_parse_decimal(trimmed(text), VCPUS_MAX, &count) || count == 0)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
@@ -298,13 +294,12 @@ static int read_pins_of_any(const xmlNode *domain, struct oneib_cpu_set *pins,
     return read_pins(domain, pins, err);
 }
 
-static int read_name(const xmlNode *domain, char **name, struct oneib_error *err)
+static void read_name(const xmlNode *domain, char **name)
 {
     const xmlNode *node = oneib_tree_child(domain, "name");
     if (!node)
-        return 0;
+        return;
     *name = oneib_tree_text(node);
-    return *name ? 0 : oneib_fail_memory(err);
 }
 
 int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct oneib_cpu_set *pins,
@@ -318,7 +313,8 @@ int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct o
     const xmlNode *domain = xmlDocGetRootElement(document);
     if (read_pins_of_any(domain, pins, err) < 0)
         return -1;
-    return read_name(domain, name, err);
+    read_name(domain, name);
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

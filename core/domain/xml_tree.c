@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/xml_tree.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "domain/document.h"
 #include <libxml/parser.h>
@@ -26,8 +27,6 @@ static void refuse_document_type(void *context, const xmlChar *name, const xmlCh
 
 static int fail_parsing(const xmlParserCtxt *parser, struct oneib_error *err)
 {
-    if (parser->lastError.code == XML_ERR_NO_MEMORY)
-        return oneib_fail_memory(err);
     return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document is malformed near line %d",
                       parser->lastError.line);
 }
@@ -48,9 +47,7 @@ static int parse_with(xmlParserCtxt *parser, const char *xml, size_t length, xml
 /* What was read before an error may be there all the same; it is the caller's to free. */
 static int parse(const char *xml, size_t length, xmlDoc **document, struct oneib_error *err)
 {
-    xmlParserCtxt *parser = xmlNewParserCtxt();
-    if (!parser)
-        return oneib_fail_memory(err);
+    xmlParserCtxt *parser = oneib_allocated(xmlNewParserCtxt());
     const int status = parse_with(parser, xml, length, document, err);
     xmlFreeParserCtxt(parser);
     if (status < 0 || oneib_tree_is(xmlDocGetRootElement(*document), "domain"))
@@ -128,8 +125,8 @@ bool oneib_tree_has(const xmlNode *node, const char *attribute, const char *valu
 
 char *oneib_tree_text(const xmlNode *node)
 {
-    xmlChar *content = xmlNodeGetContent(node);
-    char *text = content ? strdup((const char *)content) : NULL;
+    xmlChar *content = oneib_allocated(xmlNodeGetContent(node));
+    char *text = oneib_strdup((const char *)content);
     xmlFree(content);
     return text;
 }
@@ -196,12 +193,12 @@ bool oneib_tree_is_plain(const xmlNode *node)
 
 xmlNode *oneib_tree_add(xmlNode *parent, const char *name)
 {
-    return xmlNewChild(parent, NULL, (const xmlChar *)name, NULL);
+    return oneib_allocated(xmlNewChild(parent, NULL, (const xmlChar *)name, NULL));
 }
 
-bool oneib_tree_set(xmlNode *node, const char *attribute, const char *value)
+void oneib_tree_set(xmlNode *node, const char *attribute, const char *value)
 {
-    return node && xmlSetProp(node, (const xmlChar *)attribute, (const xmlChar *)value);
+    oneib_allocated(xmlSetProp(node, (const xmlChar *)attribute, (const xmlChar *)value));
 }
 
 /* The length of the comment, CDATA section or processing instruction that begins here, where quotes
@@ -263,7 +260,8 @@ static int render(xmlNode *node, struct oneib_text *text, struct oneib_error *er
     if (is_saved)
         append_single_quoted(text, (const char *)xmlBufferContent(buffer));
     xmlBufferFree(buffer);
-    return is_saved && !oneib_text_failed(text) ? 0 : oneib_fail_memory(err);
+    return is_saved ? 0
+                    : oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document cannot be written");
 }
 
 int oneib_tree_render(xmlDoc *document, struct oneib_text *text, struct oneib_error *err)

@@ -41,7 +41,7 @@ size_t oneib_tree_count(const xmlNode *parent, const char *name);
 const char *oneib_tree_attribute(const xmlNode *node, const char *name);
 /* There is such an attribute, with that value. */
 bool oneib_tree_has(const xmlNode *node, const char *attribute, const char *value);
-/* All text inside, CDATA too, owned by the caller (free()); NULL: no memory. */
+/* All text inside, CDATA too, owned by the caller (free()). */
 char *oneib_tree_text(const xmlNode *node);
 
 /* As libvirt reads numbers in addresses: decimal, "0x..." or octal "0...", but no blanks or signs.
@@ -56,11 +56,10 @@ bool oneib_tree_is_plain(const xmlNode *node);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A new last child. NULL: no memory, or parent is NULL, so that only the last step of a chain needs
- * a look. */
+/* A new last child; never NULL. */
 xmlNode *oneib_tree_add(xmlNode *parent, const char *name);
-/* Sets an attribute, or changes it. False: no memory, or node is NULL. The value is UTF-8. */
-bool oneib_tree_set(xmlNode *node, const char *attribute, const char *value);
+/* Sets an attribute, or changes it. The value is UTF-8. */
+void oneib_tree_set(xmlNode *node, const char *attribute, const char *value);
 
 /* As text, without a prolog. What was parsed and not changed is canonically equal: nothing is
  * reformatted. Attributes are in single quotes, as oned's are. */

@@ -19,8 +19,7 @@ struct reader {
     struct oneib_mad_jobs jobs; /* tag: a port's index */
 };
 
-static int ask(struct reader *reader, size_t index, uint8_t mgmt_class, uint16_t attribute,
-               struct oneib_error *err)
+static void ask(struct reader *reader, size_t index, uint8_t mgmt_class, uint16_t attribute)
 {
     const struct oneib_counted_port *port = &reader->ports[index];
     const bool is_smp = mgmt_class == IB_SMI_CLASS;
@@ -33,7 +32,7 @@ static int ask(struct reader *reader, size_t index, uint8_t mgmt_class, uint16_t
         .modifier = is_smp && port->is_switch ? port->number : 0,
         .tag = index,
     };
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
 static bool next_request(void *context, struct oneib_mad_request *request)
@@ -69,16 +68,15 @@ static void refuse(struct oneib_counted_port *port, const struct oneib_mad_answe
                  answer->status);
 }
 
-static int take_class(struct reader *reader, size_t index, uint8_t *data, struct oneib_error *err)
+static void take_class(struct reader *reader, size_t index, uint8_t *data)
 {
     struct oneib_counted_port *port = &reader->ports[index];
     const uint32_t mask = mad_get_field(data, 0, IB_CPI_CAPMASK_F);
     port->counters.has_wait = mask & HAS_WAIT;
     port->counters.is_wide = mask & HAS_EXTENDED_BYTES;
-    if (port->counters.is_wide &&
-        ask(reader, index, IB_PERFORMANCE_CLASS, IB_GSI_PORT_COUNTERS_EXT, err) < 0)
-        return -1;
-    return ask(reader, index, IB_PERFORMANCE_CLASS, IB_GSI_PORT_COUNTERS, err);
+    if (port->counters.is_wide)
+        ask(reader, index, IB_PERFORMANCE_CLASS, IB_GSI_PORT_COUNTERS_EXT);
+    ask(reader, index, IB_PERFORMANCE_CLASS, IB_GSI_PORT_COUNTERS);
 }
 
 static void take_counters(struct oneib_counted_port *port, uint16_t attribute, uint8_t *data)
@@ -99,6 +97,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     struct reader *reader = context;
     const struct oneib_mad_request *request = answer->request;
     struct oneib_counted_port *port = &reader->ports[request->tag];
+    (void)err;
     if (request->mgmt_class ==
         IB_SMI_CLASS) { /* without it there is no rate, and the counters are as good */
         if (!answer->error && !answer->status)
@@ -110,8 +109,10 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
         return 0;
     }
     uint8_t *data = answer->mad + IB_PC_DATA_OFFS;
-    if (request->attribute == CLASS_PORT_INFO)
-        return take_class(reader, request->tag, data, err);
+    if (request->attribute == CLASS_PORT_INFO) {
+        take_class(reader, request->tag, data);
+        return 0;
+    }
     take_counters(port, request->attribute, data);
     return 0;
 }
@@ -126,9 +127,8 @@ static int read_all(struct oneib_fabric *fabric, struct reader *reader, size_t c
         port->reason[0] = '\0';
         port->gbps = 0;
         port->counters = (struct oneib_counters){0};
-        if (ask(reader, i, IB_SMI_CLASS, IB_ATTR_PORT_INFO, err) < 0 ||
-            ask(reader, i, IB_PERFORMANCE_CLASS, CLASS_PORT_INFO, err) < 0)
-            return -1;
+        ask(reader, i, IB_SMI_CLASS, IB_ATTR_PORT_INFO);
+        ask(reader, i, IB_PERFORMANCE_CLASS, CLASS_PORT_INFO);
     }
     return oneib_mad_prepare_perf(&fabric->port, err) < 0
                ? -1

@@ -42,13 +42,10 @@ struct walk {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
+static void add_job(struct walk *walk, struct job job)
 {
-    if (oneib_reserve(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof *walk->jobs,
-                      err) < 0)
-        return -1;
+    oneib_grow(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof *walk->jobs);
     walk->jobs[walk->job_count++] = job;
-    return 0;
 }
 
 static uint8_t hops_to(const struct walk *walk, size_t at)
@@ -112,42 +109,37 @@ static bool is_known_switch(const struct walk *walk, oneib_guid guid)
 }
 
 /* A switch that is met for the first time: each of its ports may lead on. */
-static int ask_ports(struct walk *walk, size_t at, struct oneib_error *err)
+static void ask_ports(struct walk *walk, size_t at)
 {
     const struct sighting *met = &walk->sightings[at];
     const uint8_t ports = met->port_count;
     if (is_known_switch(walk, met->guid) || walk->switch_count == SWITCHES_MAX ||
         hops_to(walk, at) + 1 >= ONEIB_PATH_SIZE)
-        return 0;
-    if (oneib_reserve(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
-                      sizeof *walk->switches, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
+               sizeof *walk->switches);
     walk->switches[walk->switch_count++] = met->guid;
     for (unsigned port = 1; port <= ports; port++)
-        if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, (uint8_t)port, 0}, err) < 0)
-            return -1;
-    return 0;
+        add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, (uint8_t)port, 0});
 }
 
 /* No way leads through an adapter, but the first one out of the own. */
-static int ask_further(struct walk *walk, size_t at, struct oneib_error *err)
+static void ask_further(struct walk *walk, size_t at)
 {
     const struct sighting *met = &walk->sightings[at];
-    if (add_job(walk, (struct job){IB_ATTR_NODE_DESC, at, 0, 0}, err) < 0)
-        return -1;
-    if (walk->sightings[at].type == ONEIB_NODE_SWITCH)
-        return ask_ports(walk, at, err);
+    add_job(walk, (struct job){IB_ATTR_NODE_DESC, at, 0, 0});
+    if (walk->sightings[at].type == ONEIB_NODE_SWITCH) {
+        ask_ports(walk, at);
+        return;
+    }
     if (met->from != NOWHERE)
-        return 0;
-    return add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, walk->port.number, 0}, err);
+        return;
+    add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, walk->port.number, 0});
 }
 
-static int take_node_info(struct walk *walk, const struct job *job, uint8_t *info,
-                          struct oneib_error *err)
+static void take_node_info(struct walk *walk, const struct job *job, uint8_t *info)
 {
-    if (oneib_reserve(&walk->sightings, &walk->capacity, walk->count + 1, sizeof *walk->sightings,
-                      err) < 0)
-        return -1;
+    oneib_grow(&walk->sightings, &walk->capacity, walk->count + 1, sizeof *walk->sightings);
     walk->sightings[walk->count] = (struct sighting){
         .guid = mad_get_field64(info, 0, IB_NODE_GUID_F),
         .port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
@@ -158,17 +150,16 @@ static int take_node_info(struct walk *walk, const struct job *job, uint8_t *inf
         .from_port = job->port,
         .rate_gbps = job->rate_gbps,
     };
-    return ask_further(walk, walk->count++, err);
+    ask_further(walk, walk->count++);
 }
 
 /* A query through a port whose link is down would only run into its time-out. */
-static int take_port_info(struct walk *walk, const struct job *job, uint8_t *info,
-                          struct oneib_error *err)
+static void take_port_info(struct walk *walk, const struct job *job, uint8_t *info)
 {
     if (mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) != ONEIB_PHYSICAL_LINK_UP)
-        return 0;
+        return;
     const uint16_t rate = oneib_port_info_active_gbps(info);
-    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->at, job->port, rate}, err);
+    add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->at, job->port, rate});
 }
 
 static int take_answer(void *context, const struct oneib_mad_answer *answer,
@@ -176,13 +167,18 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct walk *walk = context;
     const struct job job = walk->jobs[answer->request->tag];
+    (void)err;
     if (answer->error || answer->status)
         return 0;
     uint8_t *data = oneib_smp_data(answer);
-    if (job.attribute == IB_ATTR_NODE_INFO)
-        return take_node_info(walk, &job, data, err);
-    if (job.attribute == IB_ATTR_PORT_INFO)
-        return take_port_info(walk, &job, data, err);
+    if (job.attribute == IB_ATTR_NODE_INFO) {
+        take_node_info(walk, &job, data);
+        return 0;
+    }
+    if (job.attribute == IB_ATTR_PORT_INFO) {
+        take_port_info(walk, &job, data);
+        return 0;
+    }
     struct sighting *met = &walk->sightings[job.at];
     memcpy(met->description, data, sizeof met->description - 1);
     return 0;
@@ -192,12 +188,9 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 
 ONEIB_ORDER_BY(compare_nodes, struct oneib_topology_node, guid);
 
-static int add_nodes(const struct walk *walk, struct oneib_topology *topology,
-                     struct oneib_error *err)
+static void add_nodes(const struct walk *walk, struct oneib_topology *topology)
 {
-    if (oneib_reserve(&topology->nodes, &topology->node_capacity, walk->count,
-                      sizeof *topology->nodes, err) < 0)
-        return -1;
+    oneib_grow(&topology->nodes, &topology->node_capacity, walk->count, sizeof *topology->nodes);
     for (size_t i = 0; i < walk->count; i++) {
         const struct sighting *met = &walk->sightings[i];
         struct oneib_topology_node *node = &topology->nodes[i];
@@ -205,7 +198,6 @@ static int add_nodes(const struct walk *walk, struct oneib_topology *topology,
         memcpy(node->description, met->description, sizeof node->description);
     }
     ONEIB_SORT(topology->nodes, walk->count, compare_nodes);
-    return 0;
 }
 
 /* Of a node's sightings the first stays, with a description if any of them has one. */
@@ -266,27 +258,21 @@ static void unite_links(struct oneib_topology *topology)
     topology->link_count = kept;
 }
 
-static int add_links(const struct walk *walk, struct oneib_topology *topology,
-                     struct oneib_error *err)
+static void add_links(const struct walk *walk, struct oneib_topology *topology)
 {
-    if (oneib_reserve(&topology->links, &topology->link_capacity, walk->count,
-                      sizeof *topology->links, err) < 0)
-        return -1;
+    oneib_grow(&topology->links, &topology->link_capacity, walk->count, sizeof *topology->links);
     for (size_t i = 0; i < walk->count; i++)
         if (walk->sightings[i].from != NOWHERE)
             topology->links[topology->link_count++] = link_of(walk, &walk->sightings[i], topology);
     ONEIB_SORT(topology->links, topology->link_count, compare_links);
     unite_links(topology);
-    return 0;
 }
 
-static int make_graph(const struct walk *walk, struct oneib_topology *topology,
-                      struct oneib_error *err)
+static void make_graph(const struct walk *walk, struct oneib_topology *topology)
 {
-    if (add_nodes(walk, topology, err) < 0)
-        return -1;
+    add_nodes(walk, topology);
     unite_nodes(walk, topology);
-    return add_links(walk, topology, err);
+    add_links(walk, topology);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -294,8 +280,8 @@ static int make_graph(const struct walk *walk, struct oneib_topology *topology,
 static int walk_all(struct walk *walk, struct oneib_error *err)
 {
     const struct oneib_mad_exchange exchange = {next_job, take_answer, walk};
-    if (add_job(walk, (struct job){IB_ATTR_NODE_INFO, NOWHERE, 0, 0}, err) < 0 ||
-        oneib_mad_run(&walk->port, &exchange, err) < 0)
+    add_job(walk, (struct job){IB_ATTR_NODE_INFO, NOWHERE, 0, 0});
+    if (oneib_mad_run(&walk->port, &exchange, err) < 0)
         return -1;
     if (walk->count)
         return 0;
@@ -325,7 +311,7 @@ int oneib_fabric_discover(const struct oneib_fabric_options *options,
     walk.own = be64toh(chosen.port_guid);
     int result = walk_all(&walk, err);
     if (result == 0)
-        result = make_graph(&walk, topology, err);
+        make_graph(&walk, topology);
     clear_walk(&walk);
     if (result == 0)
         return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Opening a port, and what that port says of itself. */
+#include "base/memory.h"
 #include "fabric/fabric_internal.h"
 
 #include <endian.h>
@@ -120,11 +121,7 @@ struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *option
         oneib_wrap(err, "opening the fabric");
         return NULL;
     }
-    struct oneib_fabric *fabric = calloc(1, sizeof(*fabric));
-    if (!fabric) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_fabric *fabric = oneib_alloc(1, sizeof(*fabric));
     fabric->port_guid = be64toh(chosen.port_guid);
     fabric->gid_prefix = be64toh(chosen.gid_prefix);
     fabric->lid = (uint16_t)chosen.base_lid;

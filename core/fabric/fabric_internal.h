@@ -47,9 +47,8 @@ struct oneib_port_list {
     bool from_sa; /* opensm's SA leaves out who shares no P_Key with the asking port */
 };
 
-/* Appends a zeroed entry, valid until the next one; NULL when out of memory. */
-struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list,
-                                                  struct oneib_error *err);
+/* Appends a zeroed entry, valid until the next one. */
+struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list);
 void oneib_port_list_clear(struct oneib_port_list *port_list);
 
 /*

@@ -3,6 +3,7 @@
 #include "fabric/fabric_internal.h"
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 
 #include <inttypes.h>
@@ -37,29 +38,22 @@ struct walk {
     size_t unanswered; /* questions */
 };
 
-static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
+static void add_job(struct walk *walk, struct job job)
 {
-    if (oneib_reserve(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof(*walk->jobs),
-                      err) < 0)
-        return -1;
+    oneib_grow(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof(*walk->jobs));
     walk->jobs[walk->job_count++] = job;
-    return 0;
 }
 
-static int add_link(struct walk *walk, const struct job *job, uint8_t physical,
-                    struct oneib_error *err)
+static void add_link(struct walk *walk, const struct job *job, uint8_t physical)
 {
-    if (oneib_reserve(&walk->links, &walk->link_capacity, walk->link_count + 1,
-                      sizeof(*walk->links), err) < 0 ||
-        oneib_reserve(&walk->link_switches, &walk->link_switch_capacity, walk->link_count + 1,
-                      sizeof(*walk->link_switches), err) < 0)
-        return -1;
+    oneib_grow(&walk->links, &walk->link_capacity, walk->link_count + 1, sizeof(*walk->links));
+    oneib_grow(&walk->link_switches, &walk->link_switch_capacity, walk->link_count + 1,
+               sizeof(*walk->link_switches));
     walk->link_switches[walk->link_count] = job->from;
     walk->links[walk->link_count++] =
         (struct oneib_switch_link){.switch_guid = walk->switches[job->from].node_guid,
                                    .switch_port = job->port,
                                    .physical = physical};
-    return 0;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -113,35 +107,31 @@ static bool is_known(const struct walk *walk, oneib_guid node_guid)
 }
 
 /* A switch that is met for the first time; its own ports are asked for then. */
-static int meet_switch(struct walk *walk, const struct job *job, uint8_t *info,
-                       struct oneib_error *err)
+static void meet_switch(struct walk *walk, const struct job *job, uint8_t *info)
 {
     const oneib_guid node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
     const struct oneib_route route = route_to(walk, job);
     if (is_known(walk, node_guid) || walk->switch_count == walk->switches_max ||
         route.hops + 1 >= ONEIB_PATH_SIZE)
-        return 0;
-    if (oneib_reserve(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
-                      sizeof(*walk->switches), err) < 0)
-        return -1;
+        return;
+    oneib_grow(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
+               sizeof(*walk->switches));
     const size_t index = walk->switch_count++;
     walk->switches[index] =
         (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route};
     const uint32_t ports = mad_get_field(info, 0, IB_NODE_NPORTS_F);
     for (uint32_t port = 1; port <= ports && port <= UINT8_MAX; port++)
-        if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port, 0}, err) < 0)
-            return -1;
-    return 0;
+        add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port, 0});
 }
 
 /* The own node: from a switch the walk begins here, else with who is behind the port. */
-static int meet_self(struct walk *walk, const struct job *job, uint8_t *info,
-                     struct oneib_error *err)
+static void meet_self(struct walk *walk, const struct job *job, uint8_t *info)
 {
-    if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH)
-        return meet_switch(walk, job, info, err);
-    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, walk->fabric->port.number, 0},
-                   err);
+    if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH) {
+        meet_switch(walk, job, info);
+        return;
+    }
+    add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, walk->fabric->port.number, 0});
 }
 
 static void note_who(struct walk *walk, const struct job *job, uint8_t *info)
@@ -152,29 +142,26 @@ static void note_who(struct walk *walk, const struct job *job, uint8_t *info)
     link->port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
 }
 
-static int take_node_info(struct walk *walk, const struct job *job, uint8_t *info,
-                          struct oneib_error *err)
+static void take_node_info(struct walk *walk, const struct job *job, uint8_t *info)
 {
-    if (job->port == 0)
-        return meet_self(walk, job, info, err);
+    if (job->port == 0) {
+        meet_self(walk, job, info);
+        return;
+    }
     if (job->from != NO_SWITCH) /* else two adapters may be back to back */
         note_who(walk, job, info);
     if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH)
-        return meet_switch(walk, job, info, err);
-    return 0;
+        meet_switch(walk, job, info);
 }
 
 /* A query through a port whose link is down would only run into its time-out. */
-static int take_port_info(struct walk *walk, const struct job *job, uint8_t *info,
-                          struct oneib_error *err)
+static void take_port_info(struct walk *walk, const struct job *job, uint8_t *info)
 {
     const uint8_t physical = (uint8_t)mad_get_field(info, 0, IB_PORT_PHYS_STATE_F);
-    if (add_link(walk, job, physical, err) < 0)
-        return -1;
+    add_link(walk, job, physical);
     if (physical != ONEIB_PHYSICAL_LINK_UP)
-        return 0;
-    return add_job(
-        walk, (struct job){IB_ATTR_NODE_INFO, job->from, job->port, walk->link_count - 1}, err);
+        return;
+    add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->from, job->port, walk->link_count - 1});
 }
 
 /* Who does not answer is not known; that stops nothing. */
@@ -183,13 +170,18 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct walk *walk = context;
     const struct job job = walk->jobs[answer->request->tag];
+    (void)err;
     if (answer->error || answer->status) {
         walk->unanswered++;
         return 0;
     }
     uint8_t *info = oneib_smp_data(answer);
-    return job.attribute == IB_ATTR_NODE_INFO ? take_node_info(walk, &job, info, err)
-                                              : take_port_info(walk, &job, info, err);
+    if (job.attribute == IB_ATTR_NODE_INFO) {
+        take_node_info(walk, &job, info);
+        return 0;
+    }
+    take_port_info(walk, &job, info);
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -209,9 +201,8 @@ static oneib_guid switch_of(const struct walk *walk, oneib_guid port_guid)
 static int walk_all(struct walk *walk, struct oneib_error *err)
 {
     const struct oneib_mad_exchange exchange = {next_job, take_answer, walk};
-    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, 0, 0}, err) < 0
-               ? -1
-               : oneib_mad_run(&walk->fabric->port, &exchange, err);
+    add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, 0, 0});
+    return oneib_mad_run(&walk->fabric->port, &exchange, err);
 }
 
 static void clear_walk(struct walk *walk)
@@ -237,11 +228,9 @@ int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet
 
 /* ---- switching a port off and on ------------------------------------------------------------- */
 
-static int keep_links(struct walk *walk, struct oneib_fabric_links *links, struct oneib_error *err)
+static void keep_links(struct walk *walk, struct oneib_fabric_links *links)
 {
-    links->routes = calloc(walk->link_count + 1, sizeof(*links->routes));
-    if (!links->routes)
-        return oneib_fail_memory(err);
+    links->routes = oneib_alloc(walk->link_count + 1, sizeof(*links->routes));
     for (size_t i = 0; i < walk->link_count; i++) {
         const struct known_switch *known = &walk->switches[walk->link_switches[i]];
         links->routes[i] = known->route;
@@ -251,7 +240,6 @@ static int keep_links(struct walk *walk, struct oneib_fabric_links *links, struc
     links->count = walk->link_count;
     links->unanswered = walk->unanswered;
     walk->links = NULL;
-    return 0;
 }
 
 int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
@@ -261,7 +249,7 @@ int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subn
     *links = (struct oneib_fabric_links){0};
     int result = walk_all(&walk, err);
     if (result == 0)
-        result = keep_links(&walk, links, err);
+        keep_links(&walk, links);
     clear_walk(&walk);
     return result < 0 ? oneib_wrap(err, "finding who is linked to which switch") : 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +64,7 @@ int oneib_m_key_file_open(const char *path, struct oneib_m_key_file *file, struc
     *file = (struct oneib_m_key_file){0};
     if (!path)
         return 0;
-    file->path = strdup(path);
-    if (!file->path)
-        return oneib_fail_memory(err);
+    file->path = oneib_strdup(path);
     if (oneib_m_key_file_renew(file, err) == 0)
         return 0;
     oneib_m_key_file_close(file);

@@ -2,6 +2,7 @@
 #include "fabric/mad.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <time.h>
 
@@ -87,19 +88,17 @@ static int register_agent(struct oneib_mad_port *port, int mgmt_class, int class
         (unsigned)mgmt_class, port->ca, port->number);
 }
 
-static int allocate(struct oneib_mad_port *port, struct oneib_error *err)
+static void allocate(struct oneib_mad_port *port)
 {
-    port->slots = calloc(port->window, sizeof(*port->slots));
-    port->out = calloc(1, umad_size() + IB_MAD_SIZE);
-    port->in = calloc(1, umad_size() + IB_MAD_SIZE);
+    port->slots = oneib_alloc(port->window, sizeof(*port->slots));
+    port->out = oneib_alloc(1, umad_size() + IB_MAD_SIZE);
+    port->in = oneib_alloc(1, umad_size() + IB_MAD_SIZE);
     port->in_room = IB_MAD_SIZE;
-    return port->slots && port->out && port->in ? 0 : oneib_fail_memory(err);
 }
 
 static int prepare(struct oneib_mad_port *port, struct oneib_error *err)
 {
-    if (allocate(port, err) < 0)
-        return -1;
+    allocate(port);
     if (register_agent(port, IB_SMI_CLASS, SMI_CLASS_VERSION, 0, &port->lid_agent, err) < 0)
         return -1;
     if (register_agent(port, IB_SMI_DIRECT_CLASS, SMI_CLASS_VERSION, 0, &port->directed_agent,
@@ -276,10 +275,7 @@ static int grow_input(struct oneib_mad_port *port, size_t needed, struct oneib_e
             err, ONEIB_ERROR_PROTOCOL,
             "an answer of %zu bytes arrived on %s port %u: more than any subnet needs", needed,
             port->ca, port->number);
-    uint8_t *in = realloc(port->in, umad_size() + needed);
-    if (!in)
-        return oneib_fail_memory(err);
-    port->in = in;
+    port->in = oneib_realloc(port->in, umad_size() + needed, 1);
     port->in_room = needed;
     return 0;
 }

@@ -3,13 +3,10 @@
 #include "base/array.h"
 #include <stdlib.h>
 
-int oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job,
-                       struct oneib_error *err)
+void oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job)
 {
-    if (oneib_reserve(&jobs->items, &jobs->capacity, jobs->count + 1, sizeof *jobs->items, err) < 0)
-        return -1;
+    oneib_grow(&jobs->items, &jobs->capacity, jobs->count + 1, sizeof *jobs->items);
     jobs->items[jobs->count++] = *job;
-    return 0;
 }
 
 static void advance(struct oneib_mad_jobs *jobs, unsigned blocks)

@@ -24,8 +24,7 @@ struct oneib_mad_jobs {
     unsigned block; /* of the next one */
 };
 
-int oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job,
-                       struct oneib_error *err);
+void oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job);
 /* The next Get, for `next` of an exchange; false: there is none at the moment. A table stays one
  * job until its last block is asked for, however long a port says that it is. */
 bool oneib_mad_jobs_next(struct oneib_mad_jobs *jobs, struct oneib_mad_request *request);

@@ -11,12 +11,10 @@
 #define LID_LAST 0xbfff   /* the last unicast LID */
 #define NO_EXIT 0xff      /* forwarding table: no such LID */
 
-struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list,
-                                                  struct oneib_error *err)
+struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list)
 {
-    if (oneib_reserve(&port_list->items, &port_list->capacity, port_list->count + 1,
-                      sizeof(*port_list->items), err) < 0)
-        return NULL;
+    oneib_grow(&port_list->items, &port_list->capacity, port_list->count + 1,
+               sizeof(*port_list->items));
     struct oneib_port_list_entry *entry = &port_list->items[port_list->count++];
     *entry = (struct oneib_port_list_entry){0};
     return entry;
@@ -115,9 +113,7 @@ static int take_block(void *context, const struct oneib_mad_answer *answer, stru
         uint32_t lid = base + i;
         if (exits[i] == NO_EXIT || lid == 0 || lid > LID_LAST)
             continue;
-        struct oneib_port_list_entry *entry = oneib_port_list_add(near->port_list, err);
-        if (!entry)
-            return -1;
+        struct oneib_port_list_entry *entry = oneib_port_list_add(near->port_list);
         entry->lid = (uint16_t)lid;
     }
     return 0;

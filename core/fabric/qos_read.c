@@ -29,28 +29,23 @@ struct reader {
     struct oneib_mad_jobs jobs;
 };
 
-static int add_job(struct reader *reader, size_t port, uint16_t attribute, uint32_t modifier,
-                   struct oneib_error *err)
+static void add_job(struct reader *reader, size_t port, uint16_t attribute, uint32_t modifier)
 {
     const struct oneib_mad_job job = {.lid = reader->places[port].lid,
                                       .to = reader->places[port].to,
                                       .attribute = attribute,
                                       .modifier = modifier,
                                       .tag = port};
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
-static int add_port(struct reader *reader, const struct oneib_subnet_port *end, uint8_t number,
-                    struct oneib_error *err)
+static void add_port(struct reader *reader, const struct oneib_subnet_port *end, uint8_t number)
 {
     struct oneib_qos_reading *reading = reader->reading;
     const bool is_switch = end->node_type == ONEIB_NODE_SWITCH;
     const size_t index = reading->count;
-    if (oneib_reserve(&reading->items, &reading->capacity, index + 1, sizeof *reading->items, err) <
-            0 ||
-        oneib_reserve(&reader->places, &reader->place_capacity, index + 1, sizeof *reader->places,
-                      err) < 0)
-        return -1;
+    oneib_grow(&reading->items, &reading->capacity, index + 1, sizeof *reading->items);
+    oneib_grow(&reader->places, &reader->place_capacity, index + 1, sizeof *reader->places);
     reading->items[reading->count++] = (struct oneib_qos_port){.guid = end->guid,
                                                                .number = number,
                                                                .is_switch = is_switch,
@@ -59,25 +54,21 @@ static int add_port(struct reader *reader, const struct oneib_subnet_port *end, 
     reader->places[index] = (struct place){.lid = end->lid, .to = end->guid};
     /* An adapter's own port is meant where no number is given. */
     const uint32_t low = is_switch ? number : 0;
-    if (add_job(reader, index, IB_ATTR_PORT_INFO, number, err) < 0)
-        return -1;
+    add_job(reader, index, IB_ATTR_PORT_INFO, number);
     /* A block that the port's table does not have is an error to ask for. */
-    if (add_job(reader, index, IB_ATTR_VL_ARBITRATION, LOW_BLOCK << 16 | low, err) < 0 ||
-        add_job(reader, index, IB_ATTR_VL_ARBITRATION, HIGH_BLOCK << 16 | low, err) < 0 ||
-        (reader->qos->entry_count > ENTRIES_PER_BLOCK &&
-         add_job(reader, index, IB_ATTR_VL_ARBITRATION, SECOND_LOW_BLOCK << 16 | low, err) < 0))
-        return -1;
-    return is_switch ? 0 : add_job(reader, index, IB_ATTR_SLVL_TABLE, 0, err);
+    add_job(reader, index, IB_ATTR_VL_ARBITRATION, LOW_BLOCK << 16 | low);
+    add_job(reader, index, IB_ATTR_VL_ARBITRATION, HIGH_BLOCK << 16 | low);
+    if (reader->qos->entry_count > ENTRIES_PER_BLOCK)
+        add_job(reader, index, IB_ATTR_VL_ARBITRATION, SECOND_LOW_BLOCK << 16 | low);
+    if (!is_switch)
+        add_job(reader, index, IB_ATTR_SLVL_TABLE, 0);
 }
 
-static int add_adapters(struct reader *reader, const struct oneib_subnet *subnet,
-                        struct oneib_error *err)
+static void add_adapters(struct reader *reader, const struct oneib_subnet *subnet)
 {
     for (size_t i = 0; i < subnet->port_count; i++)
-        if (subnet->ports[i].node_type == ONEIB_NODE_CA && !subnet->ports[i].owner &&
-            add_port(reader, &subnet->ports[i], subnet->ports[i].port_number, err) < 0)
-            return -1;
-    return 0;
+        if (subnet->ports[i].node_type == ONEIB_NODE_CA && !subnet->ports[i].owner)
+            add_port(reader, &subnet->ports[i], subnet->ports[i].port_number);
 }
 
 static bool is_linked(const struct oneib_switch_link *link, const struct oneib_subnet_port *end)
@@ -86,27 +77,24 @@ static bool is_linked(const struct oneib_switch_link *link, const struct oneib_s
 }
 
 /* From each linked port of the switch to the one at hand. */
-static int ask_from_all(struct reader *reader, const struct oneib_fabric_links *links,
-                        const struct oneib_subnet_port *end, size_t port, struct oneib_error *err)
+static void ask_from_all(struct reader *reader, const struct oneib_fabric_links *links,
+                         const struct oneib_subnet_port *end, size_t port)
 {
     const uint32_t out = reader->reading->items[port].number;
     for (size_t i = 0; i < links->count; i++)
-        if (is_linked(&links->items[i], end) && links->items[i].switch_port != out &&
+        if (is_linked(&links->items[i], end) && links->items[i].switch_port != out)
             add_job(reader, port, IB_ATTR_SLVL_TABLE,
-                    (uint32_t)links->items[i].switch_port << 8 | out, err) < 0)
-            return -1;
-    return 0;
+                    (uint32_t)links->items[i].switch_port << 8 | out);
 }
 
-static int add_switch(struct reader *reader, const struct oneib_fabric_links *links,
-                      const struct oneib_subnet_port *end, struct oneib_error *err)
+static void add_switch(struct reader *reader, const struct oneib_fabric_links *links,
+                       const struct oneib_subnet_port *end)
 {
     for (size_t i = 0; i < links->count; i++)
-        if (is_linked(&links->items[i], end) &&
-            (add_port(reader, end, links->items[i].switch_port, err) < 0 ||
-             ask_from_all(reader, links, end, reader->reading->count - 1, err) < 0))
-            return -1;
-    return 0;
+        if (is_linked(&links->items[i], end)) {
+            add_port(reader, end, links->items[i].switch_port);
+            ask_from_all(reader, links, end, reader->reading->count - 1);
+        }
 }
 
 static int add_switches(struct reader *reader, const struct oneib_subnet *subnet,
@@ -118,7 +106,7 @@ static int add_switches(struct reader *reader, const struct oneib_subnet *subnet
         return -1;
     for (size_t i = 0; outcome == 0 && i < subnet->port_count; i++)
         if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
-            outcome = add_switch(reader, &links, &subnet->ports[i], err);
+            add_switch(reader, &links, &subnet->ports[i]);
     oneib_fabric_links_clear(&links);
     return outcome;
 }
@@ -185,9 +173,8 @@ int oneib_fabric_read_qos(struct oneib_fabric *fabric, const struct oneib_subnet
     *reading = (struct oneib_qos_reading){0};
     struct reader reader = {.fabric = fabric, .qos = qos, .reading = reading};
     const struct oneib_mad_exchange exchange = {next_job, take_answer, &reader};
-    int outcome = add_adapters(&reader, subnet, err);
-    if (outcome == 0)
-        outcome = add_switches(&reader, subnet, err);
+    add_adapters(&reader, subnet);
+    int outcome = add_switches(&reader, subnet, err);
     if (outcome == 0)
         outcome = oneib_mad_run(&fabric->port, &exchange, err);
     free(reader.places);

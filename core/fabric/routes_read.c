@@ -2,6 +2,7 @@
 /* Reading forwarding tables (IBA 1.2.1, 14.2.5.4 and 10). */
 #include "fabric/routes_read.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "fabric/fabric_internal.h"
 
 #define LIDS_PER_BLOCK 64u
@@ -24,38 +25,30 @@ struct reader {
     size_t job_count, job_capacity, job_next;
 };
 
-static int add_job(struct reader *reader, struct job job, struct oneib_error *err)
+static void add_job(struct reader *reader, struct job job)
 {
-    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
-                      sizeof *reader->jobs, err) < 0)
-        return -1;
+    oneib_grow(&reader->jobs, &reader->job_capacity, reader->job_count + 1, sizeof *reader->jobs);
     reader->jobs[reader->job_count++] = job;
-    return 0;
 }
 
-static int make_room(struct reader *reader, size_t room, struct oneib_error *err)
+static void make_room(struct reader *reader, size_t room)
 {
-    reader->exits = calloc(room, sizeof *reader->exits);
-    reader->ports = calloc(room, sizeof *reader->ports);
-    reader->is_silent = calloc(room, sizeof *reader->is_silent);
-    return reader->exits && reader->ports && reader->is_silent ? 0 : oneib_fail_memory(err);
+    reader->exits = oneib_alloc(room, sizeof *reader->exits);
+    reader->ports = oneib_alloc(room, sizeof *reader->ports);
+    reader->is_silent = oneib_alloc(room, sizeof *reader->is_silent);
 }
 
-static int list_switches(struct reader *reader, const struct oneib_subnet *subnet,
-                         struct oneib_error *err)
+static void list_switches(struct reader *reader, const struct oneib_subnet *subnet)
 {
-    if (make_room(reader, subnet->port_count + 1, err) < 0)
-        return -1;
+    make_room(reader, subnet->port_count + 1);
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
         if (port->node_type != ONEIB_NODE_SWITCH)
             continue;
         reader->exits[reader->count].switch_guid = port->node_guid;
         reader->ports[reader->count] = port;
-        if (add_job(reader, (struct job){reader->count++, IB_ATTR_SWITCH_INFO, 0}, err) < 0)
-            return -1;
+        add_job(reader, (struct job){reader->count++, IB_ATTR_SWITCH_INFO, 0});
     }
-    return 0;
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
@@ -77,21 +70,16 @@ static bool next_job(void *context, struct oneib_mad_request *request)
 }
 
 /* Until a block is there it leads nowhere. */
-static int take_switch_info(struct reader *reader, size_t at, uint8_t *info,
-                            struct oneib_error *err)
+static void take_switch_info(struct reader *reader, size_t at, uint8_t *info)
 {
     const uint32_t top = mad_get_field(info, 0, IB_SW_LINEAR_FDB_TOP_F);
     const uint32_t blocks = (top < LID_LAST ? top : LID_LAST) / LIDS_PER_BLOCK + 1;
     struct oneib_exits *exits = &reader->exits[at];
-    exits->ports = malloc((size_t)blocks * LIDS_PER_BLOCK);
-    if (!exits->ports)
-        return oneib_fail_memory(err);
+    exits->ports = oneib_alloc(blocks, LIDS_PER_BLOCK);
     exits->count = (size_t)blocks * LIDS_PER_BLOCK;
     memset(exits->ports, NO_EXIT, exits->count);
     for (uint32_t block = 0; block < blocks; block++)
-        if (add_job(reader, (struct job){at, IB_ATTR_LINEARFORWTBL, block}, err) < 0)
-            return -1;
-    return 0;
+        add_job(reader, (struct job){at, IB_ATTR_LINEARFORWTBL, block});
 }
 
 static int take_answer(void *context, const struct oneib_mad_answer *answer,
@@ -99,13 +87,16 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct reader *reader = context;
     const struct job job = reader->jobs[answer->request->tag];
+    (void)err;
     if (answer->error || answer->status) {
         reader->is_silent[job.at] = true;
         return 0;
     }
     uint8_t *data = oneib_smp_data(answer);
-    if (job.attribute == IB_ATTR_SWITCH_INFO)
-        return take_switch_info(reader, job.at, data, err);
+    if (job.attribute == IB_ATTR_SWITCH_INFO) {
+        take_switch_info(reader, job.at, data);
+        return 0;
+    }
     memcpy(reader->exits[job.at].ports + (size_t)job.block * LIDS_PER_BLOCK, data, LIDS_PER_BLOCK);
     return 0;
 }
@@ -133,14 +124,13 @@ static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
 {
     struct oneib_fabric_links links;
     const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
-    if (list_switches(reader, subnet, err) < 0 ||
-        oneib_mad_run(&reader->fabric->port, &exchange, err) < 0 ||
+    list_switches(reader, subnet);
+    if (oneib_mad_run(&reader->fabric->port, &exchange, err) < 0 ||
         oneib_fabric_read_links(reader->fabric, subnet, &links, err) < 0)
         return -1;
-    const int outcome = oneib_routes_make(links.items, links.count, subnet, reader->exits,
-                                          reader->count, routes, err);
+    oneib_routes_make(links.items, links.count, subnet, reader->exits, reader->count, routes);
     oneib_fabric_links_clear(&links);
-    return outcome;
+    return 0;
 }
 
 int oneib_fabric_read_routes(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,

@@ -159,9 +159,7 @@ int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_lis
         return oneib_wrap(err, "reading the NodeRecords of the SA at LID %u", fabric->sm_lid);
     *whole = records.whole;
     for (size_t i = 0; records.whole && i < records.count; i++) {
-        struct oneib_port_list_entry *entry = oneib_port_list_add(port_list, err);
-        if (!entry)
-            return -1;
+        struct oneib_port_list_entry *entry = oneib_port_list_add(port_list);
         decode_node(records.first + i * records.stride, entry);
     }
     return 0;

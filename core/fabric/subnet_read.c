@@ -3,6 +3,7 @@
 #include "fabric/fabric_internal.h"
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "fabric/mad_jobs.h"
 #include "fabric/port_info.h"
 #include "fabric/virtual_ports_read.h"
@@ -35,10 +36,10 @@ static struct oneib_mad_job job_for(const struct reader *reader, size_t index, u
                                   .tag = index};
 }
 
-static int add_job(struct reader *reader, size_t index, uint16_t attribute, struct oneib_error *err)
+static void add_job(struct reader *reader, size_t index, uint16_t attribute)
 {
     const struct oneib_mad_job job = job_for(reader, index, attribute);
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
@@ -52,14 +53,14 @@ static unsigned block_count(const struct oneib_subnet_port *port)
     return (port->partition_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK;
 }
 
-static int ask_for_table(struct reader *reader, size_t index, struct oneib_error *err)
+static void ask_for_table(struct reader *reader, size_t index)
 {
     const struct oneib_subnet_port *port = &reader->subnet->ports[index];
     struct oneib_mad_job job =
         job_for(reader, index, port->owner ? ONEIB_VPORT_PKEY_TABLE : IB_ATTR_PKEY_TBL);
     job.modifier = port->owner ? oneib_vport_table_modifier(port->vport) : 0;
     job.blocks = block_count(port);
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
 static void forget_table(struct oneib_subnet_port *port)
@@ -71,40 +72,36 @@ static void forget_table(struct oneib_subnet_port *port)
 
 /* ---- one answer each ------------------------------------------------------------------------- */
 
-static int begin_table(struct reader *reader, size_t index, struct oneib_error *err)
+static void begin_table(struct reader *reader, size_t index)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
     forget_table(port);
     if (port->partition_cap ==
         0) /* no port has an empty table: nothing that it says can be believed */
-        return 0;
-    port->pkeys = calloc(port->partition_cap, sizeof(*port->pkeys));
-    if (!port->pkeys)
-        return oneib_fail_memory(err);
+        return;
+    port->pkeys = oneib_alloc(port->partition_cap, sizeof(*port->pkeys));
     reader->progress[index].blocks_left = block_count(port);
-    return ask_for_table(reader, index, err);
+    ask_for_table(reader, index);
 }
 
-static int ask_further(struct reader *reader, size_t index, struct oneib_error *err)
+static void ask_further(struct reader *reader, size_t index)
 {
     const struct oneib_subnet_port *port = &reader->subnet->ports[index];
-    if (!port->description[0] && add_job(reader, index, IB_ATTR_NODE_DESC, err) < 0)
-        return -1;
-    if (port->node_type == ONEIB_NODE_SWITCH &&
-        add_job(reader, index, IB_ATTR_SWITCH_INFO, err) < 0)
-        return -1;
-    return add_job(reader, index, IB_ATTR_PORT_INFO, err);
+    if (!port->description[0])
+        add_job(reader, index, IB_ATTR_NODE_DESC);
+    if (port->node_type == ONEIB_NODE_SWITCH)
+        add_job(reader, index, IB_ATTR_SWITCH_INFO);
+    add_job(reader, index, IB_ATTR_PORT_INFO);
 }
 
-static int take_node_info(struct reader *reader, size_t index, uint8_t *info,
-                          struct oneib_error *err)
+static void take_node_info(struct reader *reader, size_t index, uint8_t *info)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
     oneib_guid guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
     oneib_guid claimed = reader->progress[index].claimed;
     /* Another port answers at the LID of this one: it says nothing about this one. */
     if (guid == 0 || (claimed && guid != claimed))
-        return 0;
+        return;
     port->guid = guid;
     port->node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
     port->node_type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F);
@@ -112,7 +109,7 @@ static int take_node_info(struct reader *reader, size_t index, uint8_t *info,
                             ? 0
                             : (uint8_t)mad_get_field(info, 0, IB_NODE_LOCAL_PORT_F);
     port->partition_cap = (uint16_t)mad_get_field(info, 0, IB_NODE_PARTITION_CAP_F);
-    return ask_further(reader, index, err);
+    ask_further(reader, index);
 }
 
 /* With an LMC a port has 2^LMC LIDs (IBA 1.2.1, 7.11.1). */
@@ -141,13 +138,12 @@ static void take_m_key(const struct reader *reader, struct oneib_subnet_port *po
         port->m_key = ONEIB_M_KEY_OTHER;
 }
 
-static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
-                          struct oneib_error *err)
+static void take_port_info(struct reader *reader, size_t index, uint8_t *info)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
     if (!reader->progress[index].claimed && is_alias(port, info)) {
         reader->progress[index].lid_alias = true;
-        return 0;
+        return;
     }
     take_m_key(reader, port, info);
     port->mtu_cap = (uint8_t)mad_get_field(info, 0, IB_PORT_MTU_CAP_F);
@@ -155,19 +151,19 @@ static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
         port->rate = oneib_rate_code(oneib_port_info_enabled_gbps(info));
         port->active_rate = oneib_rate_code(oneib_port_info_active_gbps(info));
     }
-    return begin_table(reader, index, err);
+    begin_table(reader, index);
 }
 
 /* Another function may have that number by now. */
-static int take_vport_info(struct reader *reader, size_t index, const uint8_t *info,
-                           struct oneib_error *err)
+static void take_vport_info(struct reader *reader, size_t index, const uint8_t *info)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
     if (oneib_vport_info_guid(info) == port->guid &&
-        oneib_vport_info_state(info) >= ONEIB_PORT_INITIALIZE)
-        return begin_table(reader, index, err);
+        oneib_vport_info_state(info) >= ONEIB_PORT_INITIALIZE) {
+        begin_table(reader, index);
+        return;
+    }
     forget_table(port);
-    return 0;
 }
 
 static void take_switch_info(struct oneib_subnet *subnet, uint8_t *info)
@@ -187,13 +183,11 @@ static void take_block(struct reader *reader, size_t index, size_t block, const 
         port->answered = true;
 }
 
-static int take_silence(struct reader *reader, const struct oneib_mad_request *request,
-                        struct oneib_error *err)
+static void take_silence(struct reader *reader, const struct oneib_mad_request *request)
 {
     /* Without PortInfo a port has no known rate; its keys count all the same. */
     if (request->attribute == IB_ATTR_PORT_INFO)
-        return begin_table(reader, request->tag, err);
-    return 0;
+        begin_table(reader, request->tag);
 }
 
 static int take_answer(void *context, const struct oneib_mad_answer *answer,
@@ -201,17 +195,23 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct reader *reader = context;
     const struct oneib_mad_request *request = answer->request;
-    if (answer->error || answer->status)
-        return take_silence(reader, request, err);
+    (void)err;
+    if (answer->error || answer->status) {
+        take_silence(reader, request);
+        return 0;
+    }
     uint8_t *data = oneib_smp_data(answer);
     struct oneib_subnet_port *port = &reader->subnet->ports[request->tag];
     switch (request->attribute) {
     case IB_ATTR_NODE_INFO:
-        return take_node_info(reader, request->tag, data, err);
+        take_node_info(reader, request->tag, data);
+        return 0;
     case IB_ATTR_PORT_INFO:
-        return take_port_info(reader, request->tag, data, err);
+        take_port_info(reader, request->tag, data);
+        return 0;
     case ONEIB_VPORT_INFO:
-        return take_vport_info(reader, request->tag, data, err);
+        take_vport_info(reader, request->tag, data);
+        return 0;
     case IB_ATTR_PKEY_TBL:
     case ONEIB_VPORT_PKEY_TABLE:
         take_block(reader, request->tag, request->subtag, data);
@@ -246,23 +246,16 @@ static void describe(struct oneib_subnet_port *port, const struct oneib_port_lis
     memcpy(port->description, entry->description, sizeof(port->description));
 }
 
-static int start_with(struct reader *reader, const struct oneib_port_list *port_list,
-                      struct oneib_error *err)
+static void start_with(struct reader *reader, const struct oneib_port_list *port_list)
 {
     struct oneib_subnet *subnet = reader->subnet;
-    reader->progress = calloc(port_list->count + 1, sizeof(*reader->progress));
-    if (!reader->progress)
-        return oneib_fail_memory(err);
-    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, port_list->count,
-                      sizeof(*subnet->ports), err) < 0)
-        return -1;
+    reader->progress = oneib_alloc(port_list->count + 1, sizeof(*reader->progress));
+    oneib_grow(&subnet->ports, &subnet->port_capacity, port_list->count, sizeof(*subnet->ports));
     for (size_t i = 0; i < port_list->count; i++) {
         describe(&subnet->ports[subnet->port_count++], &port_list->items[i]);
         reader->progress[i].claimed = port_list->items[i].guid;
-        if (add_job(reader, i, IB_ATTR_NODE_INFO, err) < 0)
-            return -1;
+        add_job(reader, i, IB_ATTR_NODE_INFO);
     }
-    return 0;
 }
 
 /* A LID that did not answer and that no list of ports named: the SA knows whose it is, or that it
@@ -319,9 +312,10 @@ static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
                        struct oneib_error *err)
 {
     if (oneib_fabric_require_sm(reader->fabric, err) < 0 ||
-        oneib_port_list_take(reader->fabric, port_list, err) < 0 ||
-        start_with(reader, port_list, err) < 0 || run_jobs(reader, err) < 0 ||
-        name_silent_ports(reader, err) < 0)
+        oneib_port_list_take(reader->fabric, port_list, err) < 0)
+        return -1;
+    start_with(reader, port_list);
+    if (run_jobs(reader, err) < 0 || name_silent_ports(reader, err) < 0)
         return -1;
     drop_aliases_and_strays(reader);
     drop_unfinished(reader->subnet);
@@ -358,38 +352,40 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 
 /* ---- some tables again ----------------------------------------------------------------------- */
 
-static int ask_for_vport(struct reader *reader, size_t index, struct oneib_error *err)
+static void ask_for_vport(struct reader *reader, size_t index)
 {
     struct oneib_mad_job job = job_for(reader, index, ONEIB_VPORT_INFO);
     job.modifier = reader->subnet->ports[index].vport;
     forget_table(&reader->subnet->ports[index]);
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
 /* A port that was read is asked for its table alone; one that was not has to say first who it is,
  * and so has a virtual one. */
-static int queue_again(struct reader *reader, size_t index, struct oneib_error *err)
+static void queue_again(struct reader *reader, size_t index)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
     if (reader->progress[index].queued)
-        return 0;
+        return;
     reader->progress[index].queued = true;
     reader->progress[index].claimed = port->guid;
-    if (port->owner)
-        return ask_for_vport(reader, index, err);
-    return port->answered ? begin_table(reader, index, err)
-                          : add_job(reader, index, IB_ATTR_NODE_INFO, err);
+    if (port->owner) {
+        ask_for_vport(reader, index);
+        return;
+    }
+    if (port->answered) {
+        begin_table(reader, index);
+        return;
+    }
+    add_job(reader, index, IB_ATTR_NODE_INFO);
 }
 
 static int read_again(struct reader *reader, const size_t *ports, size_t count,
                       struct oneib_error *err)
 {
-    reader->progress = calloc(reader->subnet->port_count + 1, sizeof(*reader->progress));
-    if (!reader->progress)
-        return oneib_fail_memory(err);
+    reader->progress = oneib_alloc(reader->subnet->port_count + 1, sizeof(*reader->progress));
     for (size_t i = 0; i < count; i++)
-        if (queue_again(reader, ports[i], err) < 0)
-            return -1;
+        queue_again(reader, ports[i]);
     return run_jobs(reader, err);
 }
 

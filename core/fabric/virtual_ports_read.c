@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/virtual_ports_read.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "fabric/fabric_internal.h"
 #include "fabric/mad_jobs.h"
 #include <stdlib.h>
@@ -61,8 +62,8 @@ static uint16_t block_count(const struct oneib_vport *vport)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static int ask_blocks(struct reader *reader, const struct subject *subject, uint16_t attribute,
-                      uint32_t modifier, unsigned blocks, struct oneib_error *err)
+static void ask_blocks(struct reader *reader, const struct subject *subject, uint16_t attribute,
+                       uint32_t modifier, unsigned blocks)
 {
     const struct oneib_vport_owner *owner = &reader->reading->items[subject->owner];
     const struct oneib_mad_job job = {.lid = owner->lid,
@@ -71,21 +72,18 @@ static int ask_blocks(struct reader *reader, const struct subject *subject, uint
                                       .modifier = modifier,
                                       .blocks = blocks,
                                       .tag = tag_of(subject)};
-    return oneib_mad_jobs_add(&reader->jobs, &job, err);
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
-static int ask(struct reader *reader, const struct subject *subject, uint16_t attribute,
-               struct oneib_error *err)
+static void ask(struct reader *reader, const struct subject *subject, uint16_t attribute)
 {
-    return ask_blocks(reader, subject, attribute, (uint32_t)subject->vport, 0, err);
+    ask_blocks(reader, subject, attribute, (uint32_t)subject->vport, 0);
 }
 
-static int ask_for_table(struct reader *reader, const struct subject *subject,
-                         struct oneib_error *err)
+static void ask_for_table(struct reader *reader, const struct subject *subject)
 {
-    return ask_blocks(reader, subject, ONEIB_VPORT_PKEY_TABLE,
-                      oneib_vport_table_modifier(subject->vport),
-                      block_count(vport_of(reader, subject)), err);
+    ask_blocks(reader, subject, ONEIB_VPORT_PKEY_TABLE, oneib_vport_table_modifier(subject->vport),
+               block_count(vport_of(reader, subject)));
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
@@ -96,47 +94,39 @@ static bool next_job(void *context, struct oneib_mad_request *request)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int take_virtualization(struct reader *reader, const struct subject *subject,
-                               const uint8_t *data, struct oneib_error *err)
+static void take_virtualization(struct reader *reader, const struct subject *subject,
+                                const uint8_t *data)
 {
     struct oneib_vport_owner *owner = &reader->reading->items[subject->owner];
     const size_t count = oneib_get16(data + INDEX_TOP) + (size_t)1;
     if (!(data[ENABLED] & ENABLED_BIT) || count > ONEIB_VPORTS_MAX || owner->items)
-        return 0;
-    owner->items = calloc(count, sizeof *owner->items);
-    if (!owner->items)
-        return oneib_fail_memory(err);
+        return;
+    owner->items = oneib_alloc(count, sizeof *owner->items);
     owner->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct subject each = {subject->owner, i};
-        if (ask(reader, &each, ONEIB_VPORT_INFO, err) < 0)
-            return -1;
+        ask(reader, &each, ONEIB_VPORT_INFO);
     }
-    return 0;
 }
 
-static int take_vport(struct reader *reader, const struct subject *subject, const uint8_t *data,
-                      struct oneib_error *err)
+static void take_vport(struct reader *reader, const struct subject *subject, const uint8_t *data)
 {
     struct oneib_vport *vport = vport_of(reader, subject);
     vport->state = oneib_vport_info_state(data);
     vport->guid = oneib_vport_info_guid(data);
-    return ask(reader, subject, VNODE_INFO, err);
+    ask(reader, subject, VNODE_INFO);
 }
 
-static int take_vnode(struct reader *reader, const struct subject *subject, const uint8_t *data,
-                      struct oneib_error *err)
+static void take_vnode(struct reader *reader, const struct subject *subject, const uint8_t *data)
 {
     struct oneib_vport *vport = vport_of(reader, subject);
     const uint16_t cap = oneib_get16(data);
     if (cap == 0 || cap > ONEIB_VPORT_PKEYS_MAX || vport->pkeys)
-        return 0;
-    vport->pkeys = calloc(cap, sizeof *vport->pkeys);
-    if (!vport->pkeys)
-        return oneib_fail_memory(err);
+        return;
+    vport->pkeys = oneib_alloc(cap, sizeof *vport->pkeys);
     vport->pkey_cap = cap;
     vport->blocks_due = block_count(vport);
-    return ask_for_table(reader, subject, err);
+    ask_for_table(reader, subject);
 }
 
 static void take_block(struct reader *reader, const struct subject *subject, size_t block,
@@ -155,16 +145,20 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     struct reader *reader = context;
     const struct oneib_mad_request *request = answer->request;
     const struct subject subject = subject_of(request->tag);
+    (void)err;
     if (answer->error || answer->status)
         return 0;
     const uint8_t *data = oneib_smp_data(answer);
     switch (request->attribute) {
     case VIRTUALIZATION_INFO:
-        return take_virtualization(reader, &subject, data, err);
+        take_virtualization(reader, &subject, data);
+        return 0;
     case ONEIB_VPORT_INFO:
-        return take_vport(reader, &subject, data, err);
+        take_vport(reader, &subject, data);
+        return 0;
     case VNODE_INFO:
-        return take_vnode(reader, &subject, data, err);
+        take_vnode(reader, &subject, data);
+        return 0;
     default:
         take_block(reader, &subject, request->subtag, data);
         return 0;
@@ -173,16 +167,13 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int add_owner(struct reader *reader, const struct oneib_subnet_port *port,
-                     struct oneib_error *err)
+static void add_owner(struct reader *reader, const struct oneib_subnet_port *port)
 {
     struct oneib_vport_reading *reading = reader->reading;
-    if (oneib_reserve(&reading->items, &reading->capacity, reading->count + 1,
-                      sizeof *reading->items, err) < 0)
-        return -1;
+    oneib_grow(&reading->items, &reading->capacity, reading->count + 1, sizeof *reading->items);
     reading->items[reading->count++] = (struct oneib_vport_owner){
         .guid = port->guid, .node_guid = port->node_guid, .lid = port->lid};
-    return ask(reader, &(struct subject){.owner = reading->count - 1}, VIRTUALIZATION_INFO, err);
+    ask(reader, &(struct subject){.owner = reading->count - 1}, VIRTUALIZATION_INFO);
 }
 
 /* Who has not said that virtual ports are on there is none of them. */
@@ -210,9 +201,8 @@ static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
     const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
     for (size_t i = 0; i < report_count; i++) {
         const struct oneib_subnet_port *port = oneib_subnet_find(subnet, reports[i].port);
-        if (port && port->answered && !has_owner(reader, port->guid) &&
-            add_owner(reader, port, err) < 0)
-            return -1;
+        if (port && port->answered && !has_owner(reader, port->guid))
+            add_owner(reader, port);
     }
     return oneib_mad_run(&reader->fabric->port, &exchange, err);
 }

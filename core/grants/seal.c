@@ -180,10 +180,8 @@ static void forget_text(struct oneib_text *text)
 
 static int write_secrets(const char *path, struct oneib_text *text, struct oneib_error *err)
 {
-    const int status = oneib_text_failed(text)
-                           ? oneib_fail_memory(err)
-                           : oneib_file_replace(path, text->data, text->length, S_IRUSR | S_IWUSR,
-                                                NULL, NULL, err);
+    const int status =
+        oneib_file_replace(path, text->data, text->length, S_IRUSR | S_IWUSR, NULL, NULL, err);
     forget_text(text);
     return status < 0 ? oneib_wrap(err, "writing a new key") : 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "grants/server.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "grants/server_bytes.h"
 #include <errno.h>
@@ -78,13 +79,10 @@ static size_t without_doubles(struct peer *peers, size_t count)
     return kept;
 }
 
-int oneib_grants_server_admit(struct oneib_grants_server *server,
-                              const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count,
-                              struct oneib_error *err)
+void oneib_grants_server_admit(struct oneib_grants_server *server,
+                               const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count)
 {
-    struct peer *peers = calloc(count + (count == 0), sizeof *peers);
-    if (!peers)
-        return oneib_fail_memory(err);
+    struct peer *peers = oneib_alloc(count + (count == 0), sizeof *peers);
     for (size_t i = 0; i < count; i++) {
         const struct peer *known = find_peer(server, keys[i]);
         if (known)
@@ -95,7 +93,6 @@ int oneib_grants_server_admit(struct oneib_grants_server *server,
     free(server->peers);
     server->peers = peers;
     server->peer_count = without_doubles(peers, count);
-    return 0;
 }
 
 /* ---- the handshake's question ---------------------------------------------------------------- */
@@ -483,9 +480,7 @@ static int begin(struct oneib_grants_server *server,
 int oneib_grants_server_open(const struct oneib_grants_server_options *options,
                              struct oneib_grants_server **server, struct oneib_error *err)
 {
-    *server = calloc(1, sizeof **server);
-    if (!*server)
-        return oneib_fail_memory(err);
+    *server = oneib_alloc(1, sizeof **server);
     (*server)->poll_fd = (*server)->again = -1;
     if (begin(*server, options, err) == 0)
         return 0;

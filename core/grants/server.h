@@ -28,9 +28,8 @@ void oneib_grants_server_close(struct oneib_grants_server *server); /* NULL is f
 
 /* Who may connect from now on: pinned keys, and those that are seen for the first time. A key that
  * is not among them any more is heard no longer, connected or not. Copied. */
-int oneib_grants_server_admit(struct oneib_grants_server *server,
-                              const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count,
-                              struct oneib_error *err);
+void oneib_grants_server_admit(struct oneib_grants_server *server,
+                               const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count);
 
 /*
  * The next message of an admitted node: 1; 0: none now. What cannot be unpacked, or what a node may

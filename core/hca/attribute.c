@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include <ctype.h>
@@ -171,8 +172,7 @@ static int add_name(struct names *names, const char *path, const char *name,
     const size_t size = strlen(name) + 1;
     if (names->count == NAMES_MAX)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%s has more than %d entries", path, NAMES_MAX);
-    if (oneib_reserve(&names->bytes, &names->capacity, names->length + size, 1, err) < 0)
-        return -1;
+    oneib_grow(&names->bytes, &names->capacity, names->length + size, 1);
     memcpy(names->bytes + names->length, name, size);
     names->length += size;
     names->count++;
@@ -220,9 +220,7 @@ static int compare_names(const void *a, const void *b)
 static char **in_one(const struct names *names)
 {
     const size_t pointers = (names->count + 1) * sizeof(char *);
-    char *all = malloc(pointers + names->length);
-    if (!all)
-        return NULL;
+    char *all = oneib_alloc(pointers + names->length, 1);
     char **list = (char **)(void *)all;
     char *name = all + pointers;
     if (names->length > 0)
@@ -245,10 +243,8 @@ int oneib_attribute_list(const char *path, char ***list, size_t *count, struct o
     int result = directory ? read_names(directory, path, &names, err) : 0;
     if (directory)
         closedir(directory);
-    if (result == 0) {
+    if (result == 0)
         *list = in_one(&names);
-        result = *list ? 0 : oneib_fail_memory(err);
-    }
     free(names.bytes);
     *count = result == 0 ? names.count : 0;
     return result;
@@ -296,11 +292,9 @@ static int mark_entries(DIR *directory, bool *is_there, size_t max, size_t *coun
 int oneib_attribute_table_count(struct oneib_attribute_table *table, size_t max, size_t *count,
                                 struct oneib_error *err)
 {
-    oneib_autofree bool *is_there = calloc(max + 1, sizeof *is_there);
+    oneib_autofree bool *is_there = oneib_alloc(max + 1, sizeof *is_there);
     table->path[table->length] = '\0';
     *count = 0;
-    if (!is_there)
-        return oneib_fail_memory(err);
     size_t found;
     if (mark_entries(table->directory, is_there, max, &found) < 0)
         return fail_file(err, "reading the directory", table->path);

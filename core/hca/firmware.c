@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hca/firmware.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "hca/attribute.h"
 #include "hca/hca_internal.h"
 #include "hca/place.h"
@@ -122,9 +123,7 @@ static int open_device(const struct oneib_hca *hca, struct oneib_firmware *firmw
 
 struct oneib_firmware *oneib_firmware_open(const struct oneib_hca *hca)
 {
-    struct oneib_firmware *firmware = calloc(1, sizeof *firmware);
-    if (!firmware)
-        return NULL;
+    struct oneib_firmware *firmware = oneib_alloc(1, sizeof *firmware);
     firmware->fd = -1;
     open_device(hca, firmware, &firmware->why);
     return firmware;

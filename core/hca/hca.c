@@ -178,16 +178,14 @@ static void refuse_name(struct oneib_hcas *hcas, const char *name)
                shown.data ? shown.data : "", ONEIB_DEVICE_NAME_SIZE - 1);
 }
 
-static int add_hca(struct oneib_hcas *hcas, const char *name, unsigned what,
-                   struct oneib_error *err)
+static void add_hca(struct oneib_hcas *hcas, const char *name, unsigned what)
 {
     const size_t length = strlen(name);
     if (!oneib_device_name_is_valid(name, length)) {
         refuse_name(hcas, name);
-        return 0;
+        return;
     }
-    if (oneib_reserve(&hcas->items, &hcas->capacity, hcas->count + 1, sizeof *hcas->items, err) < 0)
-        return -1;
+    oneib_grow(&hcas->items, &hcas->capacity, hcas->count + 1, sizeof *hcas->items);
     struct oneib_hca *hca = &hcas->items[hcas->count];
     *hca = (struct oneib_hca){.numa_node = -1};
     memcpy(hca->name, name, length);
@@ -195,7 +193,6 @@ static int add_hca(struct oneib_hcas *hcas, const char *name, unsigned what,
         hcas->count++;
     else
         clear_hca(hca);
-    return 0;
 }
 
 int oneib_hcas_read(unsigned what, struct oneib_hcas *hcas, struct oneib_error *err)
@@ -207,12 +204,8 @@ int oneib_hcas_read(unsigned what, struct oneib_hcas *hcas, struct oneib_error *
     if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH) < 0 ||
         oneib_attribute_list(path, &names, &count, err) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (add_hca(hcas, names[i], what, err) < 0) {
-            oneib_hcas_clear(hcas);
-            return -1;
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        add_hca(hcas, names[i], what);
     return 0;
 }
 

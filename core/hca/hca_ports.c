@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An adapter's ports. */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "hca/attribute.h"
 #include "hca/hca_internal.h"
@@ -132,9 +133,7 @@ static int reread(const struct oneib_hca *hca, struct oneib_port *port, int32_t 
         oneib_attribute_table_open(path, &table, err) < 0 ||
         oneib_attribute_table_count(&table, ONEIB_PKEY_TABLE_MAX, &count, err) < 0)
         return -1;
-    oneib_autofree uint16_t *pkeys = calloc(count, sizeof *pkeys);
-    if (!pkeys)
-        return oneib_fail_memory(err);
+    oneib_autofree uint16_t *pkeys = oneib_alloc(count, sizeof *pkeys);
     if (read_pkeys(&table, last, pkeys, count, err) < 0)
         return -1;
     free(port->pkeys);
@@ -185,9 +184,7 @@ static int list_ports(struct oneib_hca *hca, struct oneib_error *err)
         return -1;
     if (count == 0)
         return 0;
-    hca->ports = calloc(count, sizeof *hca->ports);
-    if (!hca->ports)
-        return oneib_fail_memory(err);
+    hca->ports = oneib_alloc(count, sizeof *hca->ports);
     for (size_t i = 0; i < count; i++) {
         uint64_t number;
         if (!oneib_parse_decimal(names[i], PORT_NUMBER_MAX, &number) || number == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An adapter's virtual functions. */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "hca/attribute.h"
 #include "hca/hca_internal.h"
@@ -113,9 +114,7 @@ static int list_vfs(struct oneib_hca *hca, struct oneib_error *err)
         return -1;
     if (count == 0)
         return 0;
-    hca->vfs = calloc(count, sizeof *hca->vfs);
-    if (!hca->vfs)
-        return oneib_fail_memory(err);
+    hca->vfs = oneib_alloc(count, sizeof *hca->vfs);
     for (uint16_t i = 0; i < count; i++, hca->vf_count++)
         if (read_vf(pf, i, &hca->vfs[i], err) < 0)
             return -1;

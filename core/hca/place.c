@@ -100,7 +100,9 @@ int oneib_node_config(struct oneib_config *config, struct oneib_error *err)
     if (!oneib_node_is_simulated())
         return oneib_config_load(NULL, config, err);
     snprintf(path, sizeof path, "%s%s", oneib_node_root(), ONEIB_CONFIG_DEFAULT_PATH);
-    if (access(path, F_OK) < 0)
-        return oneib_config_defaults(config, err);
+    if (access(path, F_OK) < 0) {
+        oneib_config_defaults(config);
+        return 0;
+    }
     return oneib_config_load(path, config, err);
 }

@@ -117,8 +117,6 @@ int oneib_reservations_write(const struct oneib_vf_table *table, struct oneib_er
     oneib_autoclose int directory = -1;
     oneib_autotext struct oneib_text text = {0};
     oneib_vf_table_render(table, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     if (table_path(path, err) < 0 || open_directory(&directory, err) < 0)
         return -1;
     return oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, check_readable,

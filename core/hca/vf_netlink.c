@@ -2,6 +2,7 @@
 #include "hca/vf_netlink.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
@@ -349,9 +350,7 @@ int oneib_netlink_read_vf(unsigned ifindex, uint32_t vf, struct oneib_netlink_vf
     _Alignas(struct nlmsghdr) char request[ONEIB_NETLINK_SIZE];
     const size_t length = oneib_netlink_ask_vfs(request, ifindex, 1);
     size_t got;
-    oneib_autofree void *answer = malloc(ANSWER_SIZE);
-    if (!answer)
-        return oneib_fail_memory(err);
+    oneib_autofree void *answer = oneib_alloc(ANSWER_SIZE, 1);
     if (ask(request, length, answer, ANSWER_SIZE, &got, err) < 0)
         return -1;
     return oneib_netlink_parse_vf(answer, got, vf, state, err);

@@ -71,8 +71,6 @@ int oneib_vf_refuse(const struct oneib_vf_candidate *candidates, size_t count, c
 
     oneib_autotext struct oneib_text counts = {0};
     append_counts(candidates, count, &counts);
-    if (oneib_text_failed(&counts))
-        return oneib_fail_memory(err);
     return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s has no free virtual function: %zu in all%s",
                       device, count, counts.data);
 }

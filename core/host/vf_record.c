@@ -91,9 +91,7 @@ int oneib_vf_table_add(struct oneib_vf_table *table, const struct oneib_vf_recor
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the table of virtual functions is full: %d records",
                           ONEIB_VF_RECORDS_MAX);
-    if (oneib_reserve(&table->items, &table->capacity, table->count + 1, sizeof *table->items,
-                      err) < 0)
-        return -1;
+    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
 
     const size_t at = position_of(table, &added.vf);
     memmove(&table->items[at + 1], &table->items[at], (table->count - at) * sizeof *table->items);
@@ -317,8 +315,6 @@ static int check_rendering(const struct oneib_vf_record *record, const char *lin
 {
     oneib_autotext struct oneib_text again = {0};
     oneib_vf_record_render(record, &again);
-    if (oneib_text_failed(&again))
-        return oneib_fail_memory(err);
     if (again.length != length || memcmp(again.data, line, length) != 0)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "a number in it is not written as oneib does");
     return 0;

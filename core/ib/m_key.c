@@ -2,6 +2,7 @@
 #include "ib/m_key.h"
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include <stdbool.h>
@@ -47,14 +48,10 @@ static void add_key(struct oneib_m_keys *keys, oneib_m_key key)
         keys->keys[keys->key_count++] = key;
 }
 
-static int add_port(struct oneib_m_keys *keys, oneib_guid port, oneib_m_key key,
-                    struct oneib_error *err)
+static void add_port(struct oneib_m_keys *keys, oneib_guid port, oneib_m_key key)
 {
-    if (oneib_reserve(&keys->ports, &keys->port_capacity, keys->port_count + 1, sizeof *keys->ports,
-                      err) < 0)
-        return -1;
+    oneib_grow(&keys->ports, &keys->port_capacity, keys->port_count + 1, sizeof *keys->ports);
     keys->ports[keys->port_count++] = (struct oneib_m_key_of_port){port, key};
-    return 0;
 }
 
 static int refuse_line(size_t number, const char *why, struct oneib_error *err)
@@ -79,7 +76,8 @@ static int take_line(struct oneib_m_keys *keys, const char *line, size_t length,
     if (count == 2) {
         if (!oneib_guid_parse_n(words[0].start, words[0].length, &port))
             return refuse_line(number, "does not begin with a port GUID", err);
-        return add_port(keys, port, key, err);
+        add_port(keys, port, key);
+        return 0;
     }
     if (key == 0)
         return refuse_line(number, "has the key 0, which is none", err);
@@ -134,13 +132,11 @@ static oneib_m_key most_frequent(const struct oneib_m_keys *keys, const oneib_m_
     return found;
 }
 
-static int list_frequent(struct oneib_m_keys *keys, struct oneib_error *err)
+static void list_frequent(struct oneib_m_keys *keys)
 {
     if (keys->port_count == 0)
-        return 0;
-    oneib_m_key *all = calloc(keys->port_count, sizeof *all);
-    if (!all)
-        return oneib_fail_memory(err);
+        return;
+    oneib_m_key *all = oneib_alloc(keys->port_count, sizeof *all);
     for (size_t i = 0; i < keys->port_count; i++)
         all[i] = keys->ports[i].key;
     ONEIB_SORT(all, keys->port_count, oneib_compare_u64);
@@ -151,16 +147,16 @@ static int list_frequent(struct oneib_m_keys *keys, struct oneib_error *err)
         add_key(keys, key);
     }
     free(all);
-    return 0;
 }
 
 int oneib_m_keys_parse(const char *text, size_t length, struct oneib_m_keys *keys,
                        struct oneib_error *err)
 {
     *keys = (struct oneib_m_keys){0};
-    if (take_lines(keys, text, length, err) == 0 && sort_ports(keys, err) == 0 &&
-        list_frequent(keys, err) == 0)
+    if (take_lines(keys, text, length, err) == 0 && sort_ports(keys, err) == 0) {
+        list_frequent(keys);
         return 0;
+    }
     oneib_m_keys_clear(keys);
     return -1;
 }

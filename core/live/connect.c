@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
 #include <pthread.h>
@@ -42,12 +43,9 @@ static void free_opening(struct opening *opening)
 
 static struct opening *make_opening(const char *uri)
 {
-    struct opening *opening = calloc(1, sizeof *opening);
+    struct opening *opening = oneib_alloc(1, sizeof *opening);
     pthread_condattr_t steady;
-    if (!opening || !(opening->uri = strdup(uri))) {
-        free(opening);
-        return NULL;
-    }
+    opening->uri = oneib_strdup(uri);
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_mutex_init(&opening->mutex, NULL);
@@ -64,7 +62,7 @@ static void *open_connection(void *context)
 {
     struct opening *opening = context;
     virConnectPtr libvirt = virConnectOpen(opening->uri);
-    char *words = libvirt ? NULL : strdup(virGetLastErrorMessage());
+    char *words = libvirt ? NULL : oneib_strdup(virGetLastErrorMessage());
     pthread_mutex_lock(&opening->mutex);
     opening->libvirt = libvirt;
     opening->words = words;
@@ -122,10 +120,6 @@ static virConnectPtr take_result(struct opening *opening, struct oneib_error *er
 static virConnectPtr connect_within(const char *uri, uint32_t timeout_ms, struct oneib_error *err)
 {
     struct opening *opening = make_opening(uri);
-    if (!opening) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
     pthread_t thread;
     const int error = start(opening, &thread);
     if (error) {

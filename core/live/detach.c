@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "live/live.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
@@ -314,9 +315,7 @@ int oneib_live_detach(struct oneib_live *live, const char *domain, const char *c
     struct unplugging work = {.aliases = aliases, .count = count};
     for (size_t i = 0; i < count; i++)
         gone[i] = false;
-    work.progress = calloc(count + 1, sizeof *work.progress);
-    if (!work.progress)
-        return oneib_fail_memory(err);
+    work.progress = oneib_alloc(count + 1, sizeof *work.progress);
     work.libvirt = connect_with_events(live->uri, err);
     int status = work.libvirt ? unplug(&work, domain, timeout_ms, err) : -1;
     if (work.libvirt)

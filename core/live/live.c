@@ -2,6 +2,7 @@
 #include "live/live.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
 #include <stdarg.h>
@@ -40,13 +41,11 @@ static int fail_with_words(struct oneib_error *err, enum oneib_error_code code, 
 int oneib_live_fail(virConnectPtr libvirt, struct oneib_error *err, const char *format, ...)
 {
     oneib_autotext struct oneib_text what = {0};
-    oneib_autofree char *words = strdup(virGetLastErrorMessage());
+    oneib_autofree char *words = oneib_strdup(virGetLastErrorMessage());
     va_list arguments;
     va_start(arguments, format);
     oneib_text_vprintf(&what, format, arguments);
     va_end(arguments);
-    if (!words || oneib_text_failed(&what))
-        return oneib_fail_memory(err);
     return fail_with_words(err, classify(libvirt), what.data, words);
 }
 
@@ -61,11 +60,8 @@ int oneib_live_wrap(struct oneib_error *err, const char *domain)
 
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err)
 {
-    struct oneib_live *opened = calloc(1, sizeof *opened);
-    if (!opened || !(opened->uri = strdup(uri))) {
-        free(opened);
-        return oneib_fail_memory(err);
-    }
+    struct oneib_live *opened = oneib_alloc(1, sizeof *opened);
+    opened->uri = oneib_strdup(uri);
     opened->libvirt = oneib_live_connect(uri, ONEIB_LIVE_CONNECT_MS, err);
     if (!opened->libvirt) {
         oneib_live_close(opened);
@@ -116,18 +112,20 @@ virDomainPtr oneib_live_find(virConnectPtr libvirt, const char *domain, struct o
     return NULL;
 }
 
-static int append(struct oneib_text *xml, const char *document, struct oneib_error *err)
+static void append(struct oneib_text *xml, const char *document)
 {
     oneib_text_append(xml, document);
-    return oneib_text_failed(xml) ? oneib_fail_memory(err) : 0;
 }
 
 static int append_document(virConnectPtr libvirt, virDomainPtr domain, struct oneib_text *xml,
                            struct oneib_error *err)
 {
     oneib_autofree char *document = virDomainGetXMLDesc(domain, 0);
-    return document ? append(xml, document, err)
-                    : oneib_live_fail(libvirt, err, "reading its document");
+    if (document) {
+        append(xml, document);
+        return 0;
+    }
+    return oneib_live_fail(libvirt, err, "reading its document");
 }
 
 int oneib_live_document(struct oneib_live *live, const char *domain, struct oneib_text *xml,
@@ -183,8 +181,11 @@ int oneib_live_saved_document(struct oneib_live *live, const char *path, struct 
     virResetLastError();
     oneib_autofree char *document =
         virDomainSaveImageGetXMLDesc(live->libvirt, path, VIR_DOMAIN_SAVE_IMAGE_XML_SECURE);
-    return document ? append(xml, document, err)
-                    : fail_with_path(live, err, "reading the document in", path);
+    if (document) {
+        append(xml, document);
+        return 0;
+    }
+    return fail_with_path(live, err, "reading the document in", path);
 }
 
 int oneib_live_saved_replace(struct oneib_live *live, const char *path, const char *xml,

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -54,11 +55,10 @@ static const char **make_argv(const char *path, char *const *arguments)
     size_t count = 0;
     while (arguments[count])
         count++;
-    const char **argv = calloc(count + 2, sizeof *argv);
-    for (size_t i = 0; argv && i < count; i++)
+    const char **argv = oneib_alloc(count + 2, sizeof *argv);
+    for (size_t i = 0; i < count; i++)
         argv[i + 1] = arguments[i];
-    if (argv)
-        argv[0] = path;
+    argv[0] = path;
     return argv;
 }
 
@@ -68,8 +68,6 @@ static int run(const char *path, const char *name, char *const *arguments, const
     oneib_autotext struct oneib_text output = {0};
     oneib_autofree const char **argv = make_argv(path, arguments);
     int status;
-    if (!argv)
-        return oneib_fail_memory(err);
     const struct oneib_command command = {
         .argv = argv,
         .input = input,
@@ -85,11 +83,7 @@ static int run(const char *path, const char *name, char *const *arguments, const
 static int run_named(const char *directory, const char *name, char *const *arguments,
                      const char *input, size_t input_length, struct oneib_error *err)
 {
-    oneib_autofree char *path = NULL;
-    if (asprintf(&path, "%s/%s", directory, name) < 0) {
-        path = NULL;
-        return oneib_fail_memory(err);
-    }
+    oneib_autofree char *path = oneib_asprintf("%s/%s", directory, name);
     return is_program(path) ? run(path, name, arguments, input, input_length, err) : 0;
 }
 

@@ -110,15 +110,12 @@ static int read_threads(const struct reading *reading, uint32_t cpu, struct onei
     return 0;
 }
 
-static int add_core(struct oneib_host_cpus *host, uint32_t node, uint32_t first,
-                    const struct oneib_cpu_set *threads, struct oneib_error *err)
+static void add_core(struct oneib_host_cpus *host, uint32_t node, uint32_t first,
+                     const struct oneib_cpu_set *threads)
 {
-    if (oneib_reserve(&host->cores, &host->core_capacity, host->core_count + 1, sizeof *host->cores,
-                      err) < 0)
-        return -1;
+    oneib_grow(&host->cores, &host->core_capacity, host->core_count + 1, sizeof *host->cores);
     host->cores[host->core_count++] =
         (struct oneib_core){.node = node, .first = first, .threads = *threads};
-    return 0;
 }
 
 static int read_cores(struct reading *reading, uint32_t node, struct oneib_error *err)
@@ -129,9 +126,9 @@ static int read_cores(struct reading *reading, uint32_t node, struct oneib_error
     for (uint32_t cpu = 0; cpu < ONEIB_CPUS_MAX; cpu++) {
         if (!oneib_cpu_set_has(&left, cpu))
             continue;
-        if (read_threads(reading, cpu, &threads, err) < 0 ||
-            add_core(reading->host, node, cpu, &threads, err) < 0)
+        if (read_threads(reading, cpu, &threads, err) < 0)
             return -1;
+        add_core(reading->host, node, cpu, &threads);
         oneib_cpu_set_remove_all(&left, &threads);
     }
     return 0;
@@ -238,13 +235,10 @@ static int read_pages(const struct reading *reading, struct oneib_numa_node *nod
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static int add_node(struct oneib_host_cpus *host, uint32_t id, struct oneib_error *err)
+static void add_node(struct oneib_host_cpus *host, uint32_t id)
 {
-    if (oneib_reserve(&host->nodes, &host->node_capacity, host->node_count + 1, sizeof *host->nodes,
-                      err) < 0)
-        return -1;
+    oneib_grow(&host->nodes, &host->node_capacity, host->node_count + 1, sizeof *host->nodes);
     host->nodes[host->node_count++] = (struct oneib_numa_node){.id = id};
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_nodes, struct oneib_numa_node, id);
@@ -262,13 +256,14 @@ static int list_nodes(struct reading *reading, struct oneib_error *err)
     for (size_t i = 0; i < count; i++) {
         uint64_t id;
         if (strncmp(names[i], "node", 4) == 0 &&
-            oneib_parse_decimal(names[i] + 4, ONEIB_NUMA_NODES_MAX - 1, &id) &&
-            add_node(host, (uint32_t)id, err) < 0)
-            return -1;
+            oneib_parse_decimal(names[i] + 4, ONEIB_NUMA_NODES_MAX - 1, &id))
+            add_node(host, (uint32_t)id);
     }
     reading->has_numa = host->node_count > 0;
-    if (!reading->has_numa)
-        return add_node(host, 0, err);
+    if (!reading->has_numa) {
+        add_node(host, 0);
+        return 0;
+    }
     ONEIB_SORT(host->nodes, host->node_count, compare_nodes);
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/inventory.h"
+#include "base/memory.h"
 #include "hca/reservations.h"
 #include "hca/vf_port.h"
 #include "node/inventory_internal.h"
@@ -71,12 +72,10 @@ static size_t count_vfs(const struct oneib_hcas *hcas)
     return count;
 }
 
-static int look_at_vfs(const struct oneib_config *config, bool with_states,
-                       struct oneib_inventory *inventory, struct oneib_error *err)
+static void look_at_vfs(const struct oneib_config *config, bool with_states,
+                        struct oneib_inventory *inventory)
 {
-    inventory->vfs = calloc(count_vfs(&inventory->hcas) + 1, sizeof *inventory->vfs);
-    if (!inventory->vfs)
-        return oneib_fail_memory(err);
+    inventory->vfs = oneib_alloc(count_vfs(&inventory->hcas) + 1, sizeof *inventory->vfs);
     for (size_t i = 0; i < inventory->hcas.count; i++) {
         const struct oneib_hca *hca = &inventory->hcas.items[i];
         for (size_t j = 0; j < hca->vf_count; j++) {
@@ -85,37 +84,36 @@ static int look_at_vfs(const struct oneib_config *config, bool with_states,
             look_at_vf(inventory, config, with_states, item);
         }
     }
-    return 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int read_table(struct oneib_inventory *inventory, struct oneib_error *err)
+static void read_table(struct oneib_inventory *inventory)
 {
     struct oneib_error why = {0};
     inventory->table_known = oneib_reservations_read(&inventory->table, &why) == 0;
     if (inventory->table_known)
-        return 0;
-    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "vf-table-unreadable",
-                              "as root, mend or remove the table; 'oneib hca --repair' then closes "
-                              "what nobody has",
-                              err, "%s", why.text);
+        return;
+    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "vf-table-unreadable",
+                        "as root, mend or remove the table; 'oneib hca --repair' then closes "
+                        "what nobody has",
+                        "%s", why.text);
 }
 
-static int note_no_service(struct oneib_inventory *inventory, struct oneib_error *err)
+static void note_no_service(struct oneib_inventory *inventory)
 {
-    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "node-service-unreachable",
-                              "until it answers no VM gets a virtual function here; 'systemctl "
-                              "status oneib-node' says why it does not",
-                              err, "%s", inventory->domains_error.text);
+    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "node-service-unreachable",
+                        "until it answers no VM gets a virtual function here; 'systemctl "
+                        "status oneib-node' says why it does not",
+                        "%s", inventory->domains_error.text);
 }
 
-static int note_no_domains(struct oneib_inventory *inventory, struct oneib_error *err)
+static void note_no_domains(struct oneib_inventory *inventory)
 {
-    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
-                              "see that libvirtd runs, and that the service oneib-node may connect "
-                              "to it",
-                              err, "%s", inventory->domains_error.text);
+    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
+                        "see that libvirtd runs, and that the service oneib-node may connect "
+                        "to it",
+                        "%s", inventory->domains_error.text);
 }
 
 /* A table that does not parse is read when it is mended: nobody knows what the service makes of it
@@ -135,38 +133,38 @@ static void take_list(struct oneib_inventory *inventory, struct oneib_service_li
 }
 
 /* What is open stays so, and is closed when it is taken back. */
-static int note_stale(struct oneib_inventory *inventory, const struct oneib_error *stale,
-                      struct oneib_error *err)
+static void note_stale(struct oneib_inventory *inventory, const struct oneib_error *stale)
 {
-    return stale->code == ONEIB_ERROR_NONE
-               ? 0
-               : oneib_findings_add(&inventory->findings, ONEIB_WARNING, "grants-stale",
-                                    "see that oneibd runs and that this host reaches its port; "
-                                    "until then no VM gets a virtual function here",
-                                    err, "nothing new is opened: %s", stale->text);
+    if (stale->code != ONEIB_ERROR_NONE)
+        oneib_findings_note(&inventory->findings, ONEIB_WARNING, "grants-stale",
+                            "see that oneibd runs and that this host reaches its port; "
+                            "until then no VM gets a virtual function here",
+                            "nothing new is opened: %s", stale->text);
 }
 
-static int ask_service(struct oneib_inventory *inventory, struct oneib_error *err)
+static void ask_service(struct oneib_inventory *inventory)
 {
     struct oneib_service_list list;
     if (oneib_client_list(&list, &inventory->domains_error) < 0) {
         inventory->service_known = inventory->domains_known = false;
-        return note_no_service(inventory, err);
+        note_no_service(inventory);
+        return;
     }
     take_list(inventory, &list);
     const struct oneib_error stale = list.stale;
     oneib_service_list_clear(&list);
-    if (note_stale(inventory, &stale, err) < 0)
-        return -1;
-    return inventory->domains_known ? 0 : note_no_domains(inventory, err);
+    note_stale(inventory, &stale);
+    if (!inventory->domains_known)
+        note_no_domains(inventory);
 }
 
 /* A host without VFs, and without anything that was recorded for one, needs no service. */
-static int read_service(struct oneib_inventory *inventory, struct oneib_error *err)
+static void read_service(struct oneib_inventory *inventory)
 {
     const bool has_records = !inventory->table_known || inventory->table.count > 0;
     inventory->service_known = inventory->domains_known = true;
-    return has_records || count_vfs(&inventory->hcas) > 0 ? ask_service(inventory, err) : 0;
+    if (has_records || count_vfs(&inventory->hcas) > 0)
+        ask_service(inventory);
 }
 
 int oneib_inventory_read(const struct oneib_config *config, bool with_states,
@@ -174,13 +172,15 @@ int oneib_inventory_read(const struct oneib_config *config, bool with_states,
 {
     *inventory = (struct oneib_inventory){0};
     const unsigned what = ONEIB_HCA_PKEYS | ONEIB_HCA_VFS | (with_states ? ONEIB_HCA_FIRMWARE : 0);
-    if (oneib_hcas_read(what, &inventory->hcas, err) == 0 && read_table(inventory, err) == 0 &&
-        read_service(inventory, err) == 0 &&
-        look_at_vfs(config, with_states, inventory, err) == 0 &&
-        oneib_inventory_judge(inventory, with_states, err) == 0)
-        return 0;
-    oneib_inventory_clear(inventory);
-    return -1;
+    if (oneib_hcas_read(what, &inventory->hcas, err) < 0) {
+        oneib_inventory_clear(inventory);
+        return -1;
+    }
+    read_table(inventory);
+    read_service(inventory);
+    look_at_vfs(config, with_states, inventory);
+    oneib_inventory_judge(inventory, with_states);
+    return 0;
 }
 
 void oneib_inventory_clear(struct oneib_inventory *inventory)

@@ -80,7 +80,7 @@ bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
  * (oneib_record_is_not_plugged(), node/start_reattach.h). *done counts what was put right; failures
  * become findings. Through oneib-node.
  */
-int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
-                           size_t *done, struct oneib_error *err);
+void oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
+                            size_t *done);
 
 #endif

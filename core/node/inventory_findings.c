@@ -38,82 +38,76 @@ static bool is_in_service(const struct oneib_hca *hca, const struct oneib_port *
            port->state == PORT_ACTIVE;
 }
 
-static int judge_port(const struct judge *judge, const struct oneib_hca *hca,
-                      const struct oneib_port *port, struct oneib_error *err)
+static void judge_port(const struct judge *judge, const struct oneib_hca *hca,
+                       const struct oneib_port *port)
 {
     struct oneib_error unsafe = {0};
     if (!is_in_service(hca, port) || oneib_port_is_safe(hca, port, &unsafe) == 0)
-        return 0;
-    return oneib_findings_add(
-        judge->findings, has_open_vf(judge->inventory, hca, port) ? ONEIB_VIOLATION : ONEIB_WARNING,
-        "port-not-safe", NULL, err, "%s", unsafe.text);
+        return;
+    oneib_findings_note(judge->findings,
+                        has_open_vf(judge->inventory, hca, port) ? ONEIB_VIOLATION : ONEIB_WARNING,
+                        "port-not-safe", NULL, "%s", unsafe.text);
 }
 
-static int note_unreadable_hca(const struct judge *judge, const struct oneib_error *why,
-                               struct oneib_error *err)
+static void note_unreadable_hca(const struct judge *judge, const struct oneib_error *why)
 {
-    return oneib_findings_add(judge->findings, ONEIB_WARNING, "hca-unreadable",
-                              "see the kernel's log for the adapter, and its driver", err, "%s",
-                              why->text);
+    oneib_findings_note(judge->findings, ONEIB_WARNING, "hca-unreadable",
+                        "see the kernel's log for the adapter, and its driver", "%s", why->text);
 }
 
-static int judge_hca(const struct judge *judge, const struct oneib_hca *hca,
-                     struct oneib_error *err)
+static void judge_hca(const struct judge *judge, const struct oneib_hca *hca)
 {
-    if (hca->fault.code != ONEIB_ERROR_NONE)
-        return note_unreadable_hca(judge, &hca->fault, err);
+    if (hca->fault.code != ONEIB_ERROR_NONE) {
+        note_unreadable_hca(judge, &hca->fault);
+        return;
+    }
     for (size_t i = 0; i < hca->port_count; i++)
-        if (judge_port(judge, hca, &hca->ports[i], err) < 0)
-            return -1;
-    return 0;
+        judge_port(judge, hca, &hca->ports[i]);
 }
 
-static int judge_hcas(const struct judge *judge, struct oneib_error *err)
+static void judge_hcas(const struct judge *judge)
 {
     const struct oneib_hcas *hcas = &judge->inventory->hcas;
-    if (hcas->refused.code != ONEIB_ERROR_NONE &&
-        note_unreadable_hca(judge, &hcas->refused, err) < 0)
-        return -1;
+    if (hcas->refused.code != ONEIB_ERROR_NONE)
+        note_unreadable_hca(judge, &hcas->refused);
     for (size_t i = 0; i < hcas->count; i++)
-        if (judge_hca(judge, &hcas->items[i], err) < 0)
-            return -1;
-    return 0;
+        judge_hca(judge, &hcas->items[i]);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int judge_record(const struct judge *judge, const struct oneib_vf_record *record,
-                        struct oneib_error *err)
+static void judge_record(const struct judge *judge, const struct oneib_vf_record *record)
 {
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&record->vf, vf);
-    if (!oneib_inventory_has_vf(judge->inventory, record))
-        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-gone", REPAIR, err,
-                                  "%s is recorded for VM %" PRIu32 " NIC %u, but %s has no such "
-                                  "virtual function any more",
-                                  vf, record->vm_id, record->nic_id, record->device);
-    if (oneib_inventory_is_unfinished(judge->inventory, record, judge->now))
-        return oneib_findings_add(
-            judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR, err,
-            "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
-            "function %s",
-            vf, record->vm_id, record->nic_id,
-            record->guid == ONEIB_VF_GUID_SET ? "was closed when its domain ended" : "has no GUID");
+    if (!oneib_inventory_has_vf(judge->inventory, record)) {
+        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-gone", REPAIR,
+                            "%s is recorded for VM %" PRIu32 " NIC %u, but %s has no such "
+                            "virtual function any more",
+                            vf, record->vm_id, record->nic_id, record->device);
+        return;
+    }
+    if (oneib_inventory_is_unfinished(judge->inventory, record, judge->now)) {
+        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR,
+                            "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
+                            "function %s",
+                            vf, record->vm_id, record->nic_id,
+                            record->guid == ONEIB_VF_GUID_SET ? "was closed when its domain ended"
+                                                              : "has no GUID");
+        return;
+    }
     if (oneib_inventory_is_not_plugged(judge->inventory, record, judge->now))
-        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR, err,
-                                  "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
-                                  "function is not plugged into its domain",
-                                  vf, record->vm_id, record->nic_id);
-    return 0;
+        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR,
+                            "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
+                            "function is not plugged into its domain",
+                            vf, record->vm_id, record->nic_id);
 }
 
-static int judge_records(const struct judge *judge, struct oneib_error *err)
+static void judge_records(const struct judge *judge)
 {
     const struct oneib_vf_table *table = &judge->inventory->table;
     for (size_t i = 0; i < table->count; i++)
-        if (judge_record(judge, &table->items[i], err) < 0)
-            return -1;
-    return 0;
+        judge_record(judge, &table->items[i]);
 }
 
 /* ---- VFs ------------------------------------------------------------------------------------- */
@@ -136,17 +130,15 @@ static size_t append_claims(const struct oneib_domains *domains,
     return count + 1;
 }
 
-static int judge_claims(const struct judge *judge, const struct oneib_inventory_vf *item,
-                        const char *vf, struct oneib_error *err)
+static void judge_claims(const struct judge *judge, const struct oneib_inventory_vf *item,
+                         const char *vf)
 {
     oneib_autotext struct oneib_text claims = {0};
     if (!item->domain || append_claims(&judge->inventory->domains, item, &claims) < 2)
-        return 0;
-    if (oneib_text_failed(&claims))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(judge->findings, ONEIB_VIOLATION, "vf-claimed-twice",
-                              "take the device out of all domains but the one that it is for", err,
-                              "%s of %s is claimed by %s", vf, item->hca->name, claims.data);
+        return;
+    oneib_findings_note(judge->findings, ONEIB_VIOLATION, "vf-claimed-twice",
+                        "take the device out of all domains but the one that it is for",
+                        "%s of %s is claimed by %s", vf, item->hca->name, claims.data);
 }
 
 /* The raw entry that an open VF's entry 0 points to; 0: not known. */
@@ -157,32 +149,31 @@ static uint16_t key_of(const struct oneib_inventory_vf *item)
     return port && index >= 0 && index < port->pkey_count ? port->pkeys[index] : 0;
 }
 
-static int note_left_over(const struct judge *judge, const struct oneib_inventory_vf *item,
-                          const char *vf, struct oneib_error *err)
+static void note_left_over(const struct judge *judge, const struct oneib_inventory_vf *item,
+                           const char *vf)
 {
     const bool is_open = !item->state.closed && !item->state.fresh;
     if (!oneib_record_is_current(&item->vf->pci, NULL))
-        return 0;
-    return oneib_findings_add(judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING,
-                              "vf-not-closed", REPAIR, err, "%s of %s is nobody's, but %s", vf,
-                              item->hca->name,
-                              is_open ? "open" : "still has a GUID, or the subnet manager has one");
+        return;
+    oneib_findings_note(judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-closed",
+                        REPAIR, "%s of %s is nobody's, but %s", vf, item->hca->name,
+                        is_open ? "open" : "still has a GUID, or the subnet manager has one");
 }
 
 /* A VM's VF whose record was lost is watched by nobody. One that is closed was left in a domain
  * whose guest did not let go of it when its NIC was taken back. */
-static int note_unrecorded(const struct judge *judge, const struct oneib_inventory_vf *item,
-                           const char *vf, struct oneib_error *err)
+static void note_unrecorded(const struct judge *judge, const struct oneib_inventory_vf *item,
+                            const char *vf)
 {
     if (item->domain->vm_id < 0 || !item->state_known || item->state.fresh ||
         !oneib_record_is_current(&item->vf->pci, NULL))
-        return 0;
-    return oneib_findings_add(
+        return;
+    oneib_findings_note(
         judge->findings, ONEIB_WARNING, "vf-unrecorded",
         "detach the NIC from the VM and attach it again; if the VM has no such NIC power it off "
         "and "
         "resume it",
-        err, "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
+        "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
         item->hca->name, item->domain->vm_id,
         item->state.closed ? "it is closed, and reaches nobody"
                            : "it is open, and nobody closes it when its key changes");
@@ -200,23 +191,23 @@ static const char *wrongly_open(const struct oneib_inventory_vf *item)
     return oneib_pkey_base(key) == item->record->pkey ? NULL : "open to another key";
 }
 
-static int judge_against_record(const struct judge *judge, const struct oneib_inventory_vf *item,
-                                const char *vf, struct oneib_error *err)
+static void judge_against_record(const struct judge *judge, const struct oneib_inventory_vf *item,
+                                 const char *vf)
 {
     const struct oneib_vf_record *record = item->record;
     if (!item->state_known)
-        return 0;
+        return;
     const bool is_open = !item->state.closed && !item->state.fresh;
     const bool should_be_open = record->stage == ONEIB_VF_OPEN;
     const char *wrong = is_open ? wrongly_open(item) : NULL;
     if (is_open == should_be_open && !wrong)
-        return 0;
+        return;
     /* The service may have been at work on it. */
     if (!oneib_record_is_current(&record->vf, record))
-        return 0;
-    return oneib_findings_add(
+        return;
+    oneib_findings_note(
         judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-as-recorded",
-        "see that the service oneib-node runs: it makes them equal", err,
+        "see that the service oneib-node runs: it makes them equal",
         "%s of %s: VM %" PRIu32 " NIC %u is recorded as %s with P_Key 0x%04x, but the virtual "
         "function is %s",
         vf, item->hca->name, record->vm_id, record->nic_id, oneib_vf_stage_name(record->stage),
@@ -226,23 +217,25 @@ static int judge_against_record(const struct judge *judge, const struct oneib_in
                  : "open");
 }
 
-static int judge_vf(const struct judge *judge, const struct oneib_inventory_vf *item,
-                    struct oneib_error *err)
+static void judge_vf(const struct judge *judge, const struct oneib_inventory_vf *item)
 {
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&item->vf->pci, vf);
-    if (judge_claims(judge, item, vf, err) < 0)
-        return -1;
-    if (item->record)
-        return judge_against_record(judge, item, vf, err);
-    if (item->domain)
-        return note_unrecorded(judge, item, vf, err);
-    return item->use == ONEIB_VF_NOT_CLOSED ? note_left_over(judge, item, vf, err) : 0;
+    judge_claims(judge, item, vf);
+    if (item->record) {
+        judge_against_record(judge, item, vf);
+        return;
+    }
+    if (item->domain) {
+        note_unrecorded(judge, item, vf);
+        return;
+    }
+    if (item->use == ONEIB_VF_NOT_CLOSED)
+        note_left_over(judge, item, vf);
 }
 
 /* One for an adapter: what cannot be read of one VF can often be read of none, for one reason. */
-static int judge_states_of(const struct judge *judge, const struct oneib_hca *hca,
-                           struct oneib_error *err)
+static void judge_states_of(const struct judge *judge, const struct oneib_hca *hca)
 {
     const struct oneib_inventory_vf *first = NULL;
     size_t unknown = 0;
@@ -254,48 +247,44 @@ static int judge_states_of(const struct judge *judge, const struct oneib_hca *hc
         unknown++;
     }
     if (!judge->with_states || unknown == 0 || hca->fault.code != ONEIB_ERROR_NONE)
-        return 0;
-    return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unreadable",
-                              "see the adapter's driver, and the kernel's log", err,
-                              "%s: the state of %zu of its %zu virtual functions cannot be read: "
-                              "%s",
-                              hca->name, unknown, hca->vf_count, first->unreadable.text);
+        return;
+    oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unreadable",
+                        "see the adapter's driver, and the kernel's log",
+                        "%s: the state of %zu of its %zu virtual functions cannot be read: "
+                        "%s",
+                        hca->name, unknown, hca->vf_count, first->unreadable.text);
 }
 
-static int judge_vfs(const struct judge *judge, struct oneib_error *err)
+static void judge_vfs(const struct judge *judge)
 {
     const struct oneib_inventory *inventory = judge->inventory;
     for (size_t i = 0; i < inventory->vf_count; i++)
-        if (judge_vf(judge, &inventory->vfs[i], err) < 0)
-            return -1;
+        judge_vf(judge, &inventory->vfs[i]);
     for (size_t i = 0; i < inventory->hcas.count; i++)
-        if (judge_states_of(judge, &inventory->hcas.items[i], err) < 0)
-            return -1;
-    return 0;
+        judge_states_of(judge, &inventory->hcas.items[i]);
 }
 
 /* Nothing is wrong: but what keeps these VMs apart is not proved here. */
-static int judge_unseen(const struct judge *judge, struct oneib_error *err)
+static void judge_unseen(const struct judge *judge)
 {
     const size_t unseen = judge->inventory->unseen;
     if (!judge->with_states || unseen == 0)
-        return 0;
-    return oneib_findings_add(judge->findings, ONEIB_NOTICE, "virtual-ports-unread",
-                              "ask the subnet manager what these virtual ports hold", err,
-                              "what %zu open virtual function%s of mlx5 hold%s cannot be read on "
-                              "this host: %s P_Keys are the subnet manager's word alone",
-                              unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "",
-                              unseen == 1 ? "its" : "their");
+        return;
+    oneib_findings_note(judge->findings, ONEIB_NOTICE, "virtual-ports-unread",
+                        "ask the subnet manager what these virtual ports hold",
+                        "what %zu open virtual function%s of mlx5 hold%s cannot be read on "
+                        "this host: %s P_Keys are the subnet manager's word alone",
+                        unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "",
+                        unseen == 1 ? "its" : "their");
 }
 
-int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
-                          struct oneib_error *err)
+void oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states)
 {
     const struct judge judge = {inventory, &inventory->findings, oneib_seconds_since_boot(),
                                 with_states};
-    if (judge_hcas(&judge, err) < 0 || judge_records(&judge, err) < 0 ||
-        judge_vfs(&judge, err) < 0 || judge_unseen(&judge, err) < 0)
-        return -1;
+    judge_hcas(&judge);
+    judge_records(&judge);
+    judge_vfs(&judge);
+    judge_unseen(&judge);
     oneib_findings_sort(&inventory->findings);
-    return 0;
 }

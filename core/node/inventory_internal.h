@@ -6,8 +6,7 @@
 #include "node/inventory.h"
 
 /* Findings about all that was read. with_states: the VFs' states were asked for. */
-int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
-                          struct oneib_error *err);
+void oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states);
 
 bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
                                    const struct oneib_vf_record *record, int64_t now);

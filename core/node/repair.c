@@ -17,18 +17,18 @@ struct repair {
 };
 
 /* Counts what was done, or notes why it did not. */
-static int take_result(struct repair *repair, int result, const struct oneib_pci *vf,
-                       const struct oneib_error *why, struct oneib_error *err)
+static void take_result(struct repair *repair, int result, const struct oneib_pci *vf,
+                        const struct oneib_error *why)
 {
     char address[ONEIB_PCI_TEXT_SIZE];
     if (result == 0) {
         repair->done++;
-        return 0;
+        return;
     }
     oneib_pci_format(vf, address);
-    return oneib_findings_add(&repair->inventory->findings, ONEIB_WARNING, "repair-failed",
-                              "'oneib hca --repair' tries it again", err,
-                              "%s could not be put right: %s", address, why->text);
+    oneib_findings_note(&repair->inventory->findings, ONEIB_WARNING, "repair-failed",
+                        "'oneib hca --repair' tries it again", "%s could not be put right: %s",
+                        address, why->text);
 }
 
 /* Asked, and waited for. */
@@ -53,8 +53,7 @@ static int ask_to_have(const struct oneib_config *config, const struct oneib_req
                : oneib_service_wait(config, service, err);
 }
 
-static int drop(struct repair *repair, const struct oneib_vf_record *record,
-                struct oneib_error *err)
+static void drop(struct repair *repair, const struct oneib_vf_record *record)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE);
     struct oneib_error why = {0};
@@ -62,32 +61,29 @@ static int drop(struct repair *repair, const struct oneib_vf_record *record,
     request.nic_id = record->nic_id;
     request.flags = ONEIB_RELEASE_NIC_GONE;
     const int result = ask_to_release(repair->config, &request, &why);
-    return take_result(repair, result, &record->vf, &why, err);
+    take_result(repair, result, &record->vf, &why);
 }
 
 /* What pre or post wanted, once more, for the VF that the NIC has. */
-static int finish(struct repair *repair, const struct oneib_vf_record *record,
-                  struct oneib_error *err)
+static void finish(struct repair *repair, const struct oneib_vf_record *record)
 {
     const struct oneib_request request = oneib_record_request(record);
     struct oneib_error why = {0};
     int result = ask_to_have(repair->config, &request, &why);
     if (result == 0 && oneib_domains_lack_vf(&repair->inventory->domains, record))
         result = oneib_reattach(record->vm_id, NULL, 0, &why);
-    return take_result(repair, result, &record->vf, &why, err);
+    take_result(repair, result, &record->vf, &why);
 }
 
-static int plug(struct repair *repair, const struct oneib_vf_record *record,
-                struct oneib_error *err)
+static void plug(struct repair *repair, const struct oneib_vf_record *record)
 {
     struct oneib_error why = {0};
     const int result = oneib_reattach(record->vm_id, NULL, 0, &why);
-    return take_result(repair, result, &record->vf, &why, err);
+    take_result(repair, result, &record->vf, &why);
 }
 
 /* What is to be done for a record; NULL: nothing. */
-typedef int (*fix_function)(struct repair *repair, const struct oneib_vf_record *record,
-                            struct oneib_error *err);
+typedef void (*fix_function)(struct repair *repair, const struct oneib_vf_record *record);
 
 static fix_function fix_of(const struct repair *repair, const struct oneib_vf_record *record)
 {
@@ -98,24 +94,22 @@ static fix_function fix_of(const struct repair *repair, const struct oneib_vf_re
     return oneib_inventory_is_not_plugged(repair->inventory, record, repair->now) ? plug : NULL;
 }
 
-static int repair_record(struct repair *repair, const struct oneib_vf_record *record,
-                         struct oneib_error *err)
+static void repair_record(struct repair *repair, const struct oneib_vf_record *record)
 {
     const fix_function fix = fix_of(repair, record);
     /* A VM may be coming back to its VF at this moment. */
-    return fix && oneib_record_is_current(&record->vf, record) ? fix(repair, record, err) : 0;
+    if (fix && oneib_record_is_current(&record->vf, record))
+        fix(repair, record);
 }
 
-static int repair_records(struct repair *repair, struct oneib_error *err)
+static void repair_records(struct repair *repair)
 {
     const struct oneib_vf_table *table = &repair->inventory->table;
     for (size_t i = 0; i < table->count; i++)
-        if (repair_record(repair, &table->items[i], err) < 0)
-            return -1;
-    return 0;
+        repair_record(repair, &table->items[i]);
 }
 
-static int close_left_over(struct repair *repair, struct oneib_error *err)
+static void close_left_over(struct repair *repair)
 {
     for (size_t i = 0; i < repair->inventory->vf_count; i++) {
         const struct oneib_inventory_vf *item = &repair->inventory->vfs[i];
@@ -126,22 +120,19 @@ static int close_left_over(struct repair *repair, struct oneib_error *err)
         request.vm_id = NOBODY;
         request.vf = item->vf->pci;
         const int result = ask_to_release(repair->config, &request, &why);
-        if (take_result(repair, result, &item->vf->pci, &why, err) < 0)
-            return -1;
+        take_result(repair, result, &item->vf->pci, &why);
     }
-    return 0;
 }
 
-int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
-                           size_t *done, struct oneib_error *err)
+void oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
+                            size_t *done)
 {
     struct repair repair = {
         .config = config,
         .inventory = inventory,
         .now = oneib_seconds_since_boot(),
     };
-    const int status =
-        repair_records(&repair, err) < 0 || close_left_over(&repair, err) < 0 ? -1 : 0;
+    repair_records(&repair);
+    close_left_over(&repair);
     *done = repair.done;
-    return status;
 }

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -230,8 +231,7 @@ static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *er
         vm->attaching = true;
     if (!is_ours(reading, values, is_pci) || !identify(reading, &values[NIC_ID], &nic_id))
         return 0;
-    if (oneib_reserve(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics, err) < 0)
-        return -1;
+    oneib_grow(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics);
     struct oneib_node_nic *nic = &vm->nics[vm->nic_count++];
     *nic = (struct oneib_node_nic){.nic_id = nic_id, .is_pci = is_pci};
     read_attributes(reading, values, nic);
@@ -309,8 +309,8 @@ static int read_record(struct reading *reading, struct oneib_error *err)
     if (hostname.state != ONEIB_VALUE_TEXT)
         return oneib_reader_refuse(reading->reader, "has no plain HOSTNAME", err);
     free(reading->vm->hostname);
-    reading->vm->hostname = strdup(hostname.text);
-    return reading->vm->hostname ? 0 : oneib_fail_memory(err);
+    reading->vm->hostname = oneib_strdup(hostname.text);
+    return 0;
 }
 
 static int read_id(struct reading *reading, struct oneib_error *err)
@@ -428,8 +428,6 @@ int oneib_node_vm_decode(const char *base64, size_t length, const char *vn_mad,
     size_t decoded;
     oneib_autofree char *xml = oneib_base64_decode(base64, length, &decoded);
     *vm = (struct oneib_node_vm){.id = ONEIB_NO_ID};
-    if (!xml && decoded > 0)
-        return oneib_fail_memory(err);
     if (!xml)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "standard input is not a VM's document in base64, which OpenNebula sends "

@@ -4,13 +4,9 @@
 #include "opennebula/documents_internal.h"
 #include "opennebula/pools_internal.h"
 
-static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
-                    struct oneib_error *err)
+static void copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy)
 {
-    int outcome = oneib_id_set_join(copy, ids, err);
-    if (outcome < 0)
-        oneib_id_set_clear(copy);
-    return outcome;
+    oneib_id_set_join(copy, ids);
 }
 
 static int read_named_networks(struct oneib_pools *pools, const struct oneib_work_queue *queue,
@@ -18,8 +14,7 @@ static int read_named_networks(struct oneib_pools *pools, const struct oneib_wor
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (copy_ids(&queue->networks, &wanted, err) < 0)
-        return -1;
+    copy_ids(&queue->networks, &wanted);
     return oneib_pools_ask_networks(pools, &wanted, &asked, err);
 }
 
@@ -28,8 +23,7 @@ static int read_named_hosts(struct oneib_pools *pools, const struct oneib_work_q
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (copy_ids(&queue->hosts, &wanted, err) < 0)
-        return -1;
+    copy_ids(&queue->hosts, &wanted);
     return oneib_pools_ask_hosts(pools, &wanted, &asked, err);
 }
 
@@ -67,12 +61,11 @@ static int read_new_vms(struct oneib_pools *pools, struct oneib_error *err)
 }
 
 /* Those that the work queue names, or that networks and hosts, read again, name now. */
-static int collect_vms(struct oneib_pools *pools, const struct oneib_work_queue *queue,
-                       struct oneib_id_set *wanted, struct oneib_error *err)
+static void collect_vms(struct oneib_pools *pools, const struct oneib_work_queue *queue,
+                        struct oneib_id_set *wanted)
 {
-    if (oneib_pools_newly_named(pools, wanted, err) < 0)
-        return -1;
-    return oneib_id_set_join(wanted, &queue->vms, err);
+    oneib_pools_newly_named(pools, wanted);
+    oneib_id_set_join(wanted, &queue->vms);
 }
 
 /* First by windows, the one for new VMs included; whom they did not show is asked for alone. */
@@ -82,8 +75,8 @@ static int read_vms(struct oneib_pools *pools, const struct oneib_work_queue *qu
     const int64_t limit = queue->new_vms ? pools->base->vm_end : INT64_MAX;
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (collect_vms(pools, queue, &wanted, err) < 0 ||
-        read_windows(pools, &wanted, limit, err) < 0 ||
+    collect_vms(pools, queue, &wanted);
+    if (read_windows(pools, &wanted, limit, err) < 0 ||
         (queue->new_vms && read_new_vms(pools, err) < 0)) {
         oneib_id_set_clear(&wanted);
         return -1;
@@ -116,7 +109,7 @@ static int refresh(struct oneib_one *one, const struct oneib_pools_options *opti
     };
     int outcome = read_work_queue(&pools, queue, err);
     if (outcome == 0)
-        outcome = oneib_cache_merge(&pools, cloud, findings, changed, err);
+        oneib_cache_merge(&pools, cloud, findings, changed);
     oneib_pools_clear(&pools);
     oneib_cloud_clear(&read);
     oneib_findings_clear(&read_findings);

@@ -23,17 +23,15 @@ struct oneib_work_queue {
     bool everything;
 };
 
-int oneib_work_queue_vm(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
-int oneib_work_queue_network(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
-int oneib_work_queue_host(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
+void oneib_work_queue_vm(struct oneib_work_queue *queue, uint32_t id);
+void oneib_work_queue_network(struct oneib_work_queue *queue, uint32_t id);
+void oneib_work_queue_host(struct oneib_work_queue *queue, uint32_t id);
 /* Adds all that is on another one. */
-int oneib_work_queue_join(struct oneib_work_queue *queue, const struct oneib_work_queue *more,
-                          struct oneib_error *err);
+void oneib_work_queue_join(struct oneib_work_queue *queue, const struct oneib_work_queue *more);
 bool oneib_work_queue_is_empty(const struct oneib_work_queue *queue);
 /* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), or that wait to
  * be placed: to be looked at without being told. */
-int oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_work_queue *queue,
-                               struct oneib_error *err);
+void oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_work_queue *queue);
 /* Whether a VM is arriving or migrating. */
 bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud);
 void oneib_work_queue_clear(struct oneib_work_queue *queue);

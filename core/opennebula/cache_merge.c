@@ -16,62 +16,48 @@ static void clear_replaced(struct replaced *replaced)
     oneib_id_set_clear(&replaced->hosts);
 }
 
-static int add_networks(struct oneib_id_set *ids, const struct oneib_cloud *cloud,
-                        struct oneib_error *err)
+static void add_networks(struct oneib_id_set *ids, const struct oneib_cloud *cloud)
 {
     for (size_t i = 0; i < cloud->network_count; i++)
-        if (oneib_id_set_add(ids, cloud->networks[i].id, err) < 0)
-            return -1;
-    return 0;
+        oneib_id_set_add(ids, cloud->networks[i].id);
 }
 
-static int add_hosts(struct oneib_id_set *ids, const struct oneib_cloud *cloud,
-                     struct oneib_error *err)
+static void add_hosts(struct oneib_id_set *ids, const struct oneib_cloud *cloud)
 {
     for (size_t i = 0; i < cloud->host_count; i++)
-        if (oneib_id_set_add(ids, cloud->hosts[i].id, err) < 0)
-            return -1;
-    return 0;
+        oneib_id_set_add(ids, cloud->hosts[i].id);
 }
 
-static int find_replaced(const struct oneib_pools *pools, struct replaced *replaced,
-                         struct oneib_error *err)
+static void find_replaced(const struct oneib_pools *pools, struct replaced *replaced)
 {
     const struct oneib_cloud *read = pools->documents.cloud;
-    if (pools->all_hosts && add_hosts(&replaced->hosts, pools->base, err) < 0)
-        return -1;
-    if (add_networks(&replaced->networks, read, err) < 0 ||
-        add_hosts(&replaced->hosts, read, err) < 0)
-        return -1;
-    return oneib_id_set_join(&replaced->networks, &pools->networks_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->hosts, &pools->hosts_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->vms, &pools->vms_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->vms, &pools->documents.vms_seen, err) < 0
-               ? -1
-               : 0;
+    if (pools->all_hosts)
+        add_hosts(&replaced->hosts, pools->base);
+    add_networks(&replaced->networks, read);
+    add_hosts(&replaced->hosts, read);
+    oneib_id_set_join(&replaced->networks, &pools->networks_asked);
+    oneib_id_set_join(&replaced->hosts, &pools->hosts_asked);
+    oneib_id_set_join(&replaced->vms, &pools->vms_asked);
+    oneib_id_set_join(&replaced->vms, &pools->documents.vms_seen);
 }
 
-static int make_room(const struct oneib_documents *documents, struct oneib_cloud *cloud,
-                     struct oneib_findings *findings, struct oneib_error *err)
+static void make_room(const struct oneib_documents *documents, struct oneib_cloud *cloud,
+                      struct oneib_findings *findings)
 {
     const struct oneib_cloud *read = documents->cloud;
-    if (oneib_reserve(&cloud->networks, &cloud->network_capacity,
-                      cloud->network_count + read->network_count, sizeof *cloud->networks,
-                      err) < 0 ||
-        oneib_reserve(&cloud->hosts, &cloud->host_capacity, cloud->host_count + read->host_count,
-                      sizeof *cloud->hosts, err) < 0 ||
-        oneib_reserve(&cloud->attachments, &cloud->attachment_capacity,
-                      cloud->attachment_count + read->attachment_count, sizeof *cloud->attachments,
-                      err) < 0)
-        return -1;
-    return oneib_reserve(&findings->items, &findings->capacity,
-                         findings->count + documents->findings->count, sizeof *findings->items,
-                         err);
+    oneib_grow(&cloud->networks, &cloud->network_capacity,
+               cloud->network_count + read->network_count, sizeof *cloud->networks);
+    oneib_grow(&cloud->hosts, &cloud->host_capacity, cloud->host_count + read->host_count,
+               sizeof *cloud->hosts);
+    oneib_grow(&cloud->attachments, &cloud->attachment_capacity,
+               cloud->attachment_count + read->attachment_count, sizeof *cloud->attachments);
+    oneib_grow(&findings->items, &findings->capacity, findings->count + documents->findings->count,
+               sizeof *findings->items);
 }
 
 /* The ids of all VMs as they will be, sorted. */
-static int merge_vm_ids(const struct oneib_pools *pools, const struct replaced *replaced,
-                        struct oneib_id_set *ids, struct oneib_error *err)
+static void merge_vm_ids(const struct oneib_pools *pools, const struct replaced *replaced,
+                         struct oneib_id_set *ids)
 {
     const struct oneib_cloud *base = pools->base;
     const struct oneib_id_set *seen = &pools->documents.vms_seen;
@@ -82,15 +68,11 @@ static int merge_vm_ids(const struct oneib_pools *pools, const struct replaced *
         if (oneib_id_set_has(&replaced->vms, id))
             continue;
         for (; next < seen->count && seen->items[next] < id; next++)
-            if (oneib_id_set_add(ids, seen->items[next], err) < 0)
-                return -1;
-        if (oneib_id_set_add(ids, id, err) < 0)
-            return -1;
+            oneib_id_set_add(ids, seen->items[next]);
+        oneib_id_set_add(ids, id);
     }
     for (; next < seen->count; next++)
-        if (oneib_id_set_add(ids, seen->items[next], err) < 0)
-            return -1;
-    return 0;
+        oneib_id_set_add(ids, seen->items[next]);
 }
 
 /* What is decided anew once all of them are together. */
@@ -267,33 +249,28 @@ static bool nothing_was_read(const struct oneib_pools *pools, const struct repla
            replaced->hosts.count == 0 && pools->documents.findings->count == 0;
 }
 
-int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
-                      struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+void oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
+                       struct oneib_findings *findings, bool *changed)
 {
     struct replaced replaced = {0};
     struct oneib_id_set vm_ids = {0}, named = {0};
-    int outcome = find_replaced(pools, &replaced, err);
-    if (outcome == 0 && nothing_was_read(pools, &replaced)) {
+    find_replaced(pools, &replaced);
+    if (nothing_was_read(pools, &replaced)) {
         *changed = false;
         clear_replaced(&replaced);
-        return 0;
+        return;
     }
-    if (outcome == 0)
-        outcome = merge_vm_ids(pools, &replaced, &vm_ids, err);
-    if (outcome == 0)
-        outcome = oneib_pools_name_others(pools, &named, err);
-    if (outcome == 0)
-        outcome = make_room(&pools->documents, cloud, findings, err);
-    if (outcome == 0) {
-        carry_doubts(pools);
-        *changed = networks_differ(pools, &replaced.networks) ||
-                   hosts_differ(pools, &replaced.hosts) || attachments_differ(pools, &replaced);
-        move_all(pools, &replaced, &vm_ids, cloud, findings);
-        oneib_pools_drop_others(cloud, &named);
-        *changed |= oneib_cloud_prove_parents(cloud);
-    }
+    merge_vm_ids(pools, &replaced, &vm_ids);
+    oneib_pools_name_others(pools, &named);
+    make_room(&pools->documents, cloud, findings);
+    carry_doubts(pools);
+    *changed = networks_differ(pools, &replaced.networks) || hosts_differ(pools, &replaced.hosts) ||
+               attachments_differ(pools, &replaced);
+    move_all(pools, &replaced, &vm_ids, cloud, findings);
+    oneib_pools_drop_others(cloud, &named);
+    *changed |= oneib_cloud_prove_parents(cloud);
+
     oneib_id_set_clear(&vm_ids);
     oneib_id_set_clear(&named);
     clear_replaced(&replaced);
-    return outcome;
 }

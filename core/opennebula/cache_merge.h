@@ -14,8 +14,8 @@
  * and *findings; what was collected is moved. *changed: as in opennebula/cache.h. On failure
  * nothing has been touched.
  */
-int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
-                      struct oneib_findings *findings, bool *changed, struct oneib_error *err);
+void oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
+                       struct oneib_findings *findings, bool *changed);
 
 /* The same in what partitions or host attributes depend on? */
 bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_network *b);

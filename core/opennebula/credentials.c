@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/credentials.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -150,8 +151,8 @@ static int take_endpoint(const char *endpoint, const char *source,
 {
     if (check_endpoint(endpoint, source, err) < 0)
         return -1;
-    credentials->endpoint = strdup(endpoint);
-    return credentials->endpoint ? 0 : oneib_fail_memory(err);
+    credentials->endpoint = oneib_strdup(endpoint);
+    return 0;
 }
 
 static int find_endpoint(const struct oneib_config *config, struct oneib_credentials *credentials,
@@ -177,18 +178,18 @@ static char *own_session_file(void)
 {
     const char *named = environment("ONE_AUTH");
     if (named)
-        return strdup(named);
+        return oneib_strdup(named);
     oneib_autofree char *own = in_home(".one/one_auth");
     if (is_file(own))
         return oneib_steal(&own);
-    return is_file(SYSTEM_AUTH_FILE) ? strdup(SYSTEM_AUTH_FILE) : NULL;
+    return is_file(SYSTEM_AUTH_FILE) ? oneib_strdup(SYSTEM_AUTH_FILE) : NULL;
 }
 
 /* Copies the path of the session file to *path. */
 static int find_session_file(const struct oneib_config *config, char **path,
                              struct oneib_error *err)
 {
-    *path = config->one.auth_file ? strdup(config->one.auth_file) : own_session_file();
+    *path = config->one.auth_file ? oneib_strdup(config->one.auth_file) : own_session_file();
     if (*path)
         return 0;
     oneib_autofree char *own = in_home(".one/one_auth");
@@ -226,8 +227,8 @@ static int take_session(const char *line, const char *path, struct oneib_credent
     for (const char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return oneib_fail(err, ONEIB_ERROR_CONFIG, "%s holds a control character", path);
-    credentials->session = strdup(line);
-    return credentials->session ? 0 : oneib_fail_memory(err);
+    credentials->session = oneib_strdup(line);
+    return 0;
 }
 
 static int find_session(const struct oneib_config *config, struct oneib_credentials *credentials,

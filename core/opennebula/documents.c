@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "opennebula/documents_internal.h"
@@ -69,10 +70,10 @@ static const char *reason(const struct oneib_value *value, const char *why)
     return why;
 }
 
-int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                               const char *code, const char *fix, const char *object,
-                               const char *attribute, const struct oneib_value *value,
-                               const char *why, struct oneib_error *err)
+void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
+                                const char *code, const char *fix, const char *object,
+                                const char *attribute, const struct oneib_value *value,
+                                const char *why)
 {
     oneib_autotext struct oneib_text shown = {0};
     if (value->state != ONEIB_VALUE_ABSENT) {
@@ -80,31 +81,27 @@ int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_sev
         oneib_text_append_escaped(&shown, value->text, SHOWN_LENGTH);
         oneib_text_append(&shown, "\"");
     }
-    if (oneib_text_failed(&shown))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(documents->findings, severity, code, fix, err, "%s: %s%s %s", object,
-                              attribute, shown.data ? shown.data : "", reason(value, why));
+    oneib_findings_note(documents->findings, severity, code, fix, "%s: %s%s %s", object, attribute,
+                        shown.data ? shown.data : "", reason(value, why));
 }
 
-int oneib_documents_note_key(struct oneib_documents *documents, const char *object,
-                             const struct oneib_value *value, struct oneib_error *err)
+void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
+                              const struct oneib_value *value)
 {
-    return oneib_documents_note_value(
-        documents, ONEIB_NOTICE, "pkey-text", "write a P_Key in decimal, from 1 to 32766", object,
-        "VLAN_ID", value, "is not a P_Key in decimal, from 1 to 32766", err);
+    oneib_documents_note_value(documents, ONEIB_NOTICE, "pkey-text",
+                               "write a P_Key in decimal, from 1 to 32766", object, "VLAN_ID",
+                               value, "is not a P_Key in decimal, from 1 to 32766");
 }
 
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
-                                const struct oneib_value *value, struct oneib_error *err)
+                                const struct oneib_value *value)
 {
     bool is_plain = value->state == ONEIB_VALUE_TEXT;
-    if (!is_plain && oneib_documents_note_value(documents, ONEIB_NOTICE, "name-invalid", NULL,
-                                                object, "NAME", value, "", err) < 0)
-        return NULL;
+    if (!is_plain)
+        oneib_documents_note_value(documents, ONEIB_NOTICE, "name-invalid", NULL, object, "NAME",
+                                   value, "");
 
-    char *name = strdup(is_plain ? value->text : "");
-    if (!name)
-        oneib_fail_memory(err);
+    char *name = oneib_strdup(is_plain ? value->text : "");
     return name;
 }
 
@@ -123,8 +120,8 @@ int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *i
             return -1;
         if (!oneib_value_id(&value, &id))
             ++*invalid;
-        else if (oneib_id_set_add(ids, id, err) < 0)
-            return -1;
+        else
+            oneib_id_set_add(ids, id);
         oneib_reader_forget(reader, mark);
     }
     return outcome;

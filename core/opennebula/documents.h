@@ -18,8 +18,7 @@ struct oneib_id_set {
     uint32_t *items;
     size_t count, capacity;
 };
-int oneib_id_set_add(struct oneib_id_set *set, uint32_t id,
-                     struct oneib_error *err);                      /* unsorted until sorted */
+void oneib_id_set_add(struct oneib_id_set *set, uint32_t id);       /* unsorted until sorted */
 void oneib_id_set_sort(struct oneib_id_set *set);                   /* and removes repetitions */
 bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id); /* sorted */
 void oneib_id_set_clear(struct oneib_id_set *set);
@@ -85,12 +84,10 @@ int oneib_documents_list_networks(struct oneib_documents *documents, const char 
  * itself wrote in front of the first attribute of users, and a finding; nothing when it is another
  * driver's.
  */
-int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
-                                            const char *xml, size_t length,
-                                            struct oneib_error *err);
+void oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
+                                             const char *xml, size_t length);
 /* Counts a VM whose document is malformed as read, without attachments, with a finding. */
-int oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id,
-                                       struct oneib_error *err);
+void oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id);
 int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
                              struct oneib_error *err);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
+#include "base/memory.h"
 #include "cluster/names.h"
 #include "opennebula/documents_internal.h"
 #include <inttypes.h>
@@ -48,20 +49,20 @@ static enum oneib_hca_driver driver_of(const struct oneib_value *value)
 
 /* An optional number of an IB_HCA vector; one that is no number counts as not said, and is noted.
  */
-static int read_amount(struct oneib_documents *documents, const struct host *host,
-                       const char *attribute, const struct oneib_value *value, uint16_t *amount,
-                       struct oneib_error *err)
+static void read_amount(struct oneib_documents *documents, const struct host *host,
+                        const char *attribute, const struct oneib_value *value, uint16_t *amount)
 {
     uint64_t number;
     if (oneib_value_is_empty(value))
-        return 0;
-    if (!oneib_value_number(value, UINT16_MAX, &number))
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
-                                          "correct the host's IB_HCA, or what its probe prints",
-                                          host->object.text, attribute, value,
-                                          "is not a number from 0 to 65535", err);
+        return;
+    if (!oneib_value_number(value, UINT16_MAX, &number)) {
+        oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
+                                   "correct the host's IB_HCA, or what its probe prints",
+                                   host->object.text, attribute, value,
+                                   "is not a number from 0 to 65535");
+        return;
+    }
     *amount = (uint16_t)number;
-    return 0;
 }
 
 /* Device, port and GUID say which port it is: without them there is none. */
@@ -80,8 +81,8 @@ static bool identify_port(const struct oneib_value *values, struct oneib_hca_por
     return true;
 }
 
-static int note_bad_port(struct oneib_documents *documents, const struct host *host,
-                         const struct oneib_value *values, struct oneib_error *err)
+static void note_bad_port(struct oneib_documents *documents, const struct host *host,
+                          const struct oneib_value *values)
 {
     oneib_autotext struct oneib_text shown = {0};
     oneib_text_append(&shown, "NAME \"");
@@ -91,12 +92,10 @@ static int note_bad_port(struct oneib_documents *documents, const struct host *h
     oneib_text_append(&shown, "\", PORT_GUID \"");
     oneib_text_append_escaped(&shown, values[PORT_GUID].text, 64);
     oneib_text_append(&shown, "\"");
-    if (oneib_text_failed(&shown))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
-                              "correct the host's IB_HCA, or what its probe prints", err,
-                              "%s: an IB_HCA does not name a port, it is left out: %s",
-                              host->object.text, shown.data);
+    oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
+                        "correct the host's IB_HCA, or what its probe prints",
+                        "%s: an IB_HCA does not name a port, it is left out: %s", host->object.text,
+                        shown.data);
 }
 
 static bool is_same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
@@ -106,30 +105,29 @@ static bool is_same_port(const struct oneib_hca_port *a, const struct oneib_hca_
 
 /* Two vectors for one port: nobody can say which GUID is its own. GUID 0 marks it until the host is
  * complete. */
-static int note_repeated_port(struct oneib_documents *documents, const struct host *host,
-                              struct oneib_hca_port *port, struct oneib_error *err)
+static void note_repeated_port(struct oneib_documents *documents, const struct host *host,
+                               struct oneib_hca_port *port)
 {
     if (port->port_guid == 0)
-        return 0;
+        return;
     port->port_guid = 0;
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
-                              "remove the stale IB_HCA from the host's template", err,
-                              "%s: there are two IB_HCA for %s port %u, both are left out",
-                              host->object.text, port->device, port->port);
+    oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
+                        "remove the stale IB_HCA from the host's template",
+                        "%s: there are two IB_HCA for %s port %u, both are left out",
+                        host->object.text, port->device, port->port);
 }
 
-static int add_port(struct oneib_documents *documents, struct host *host,
-                    const struct oneib_hca_port *port, struct oneib_error *err)
+static void add_port(struct oneib_documents *documents, struct host *host,
+                     const struct oneib_hca_port *port)
 {
     for (size_t i = 0; i < host->result.port_count; i++)
-        if (is_same_port(&host->result.ports[i], port))
-            return note_repeated_port(documents, host, &host->result.ports[i], err);
+        if (is_same_port(&host->result.ports[i], port)) {
+            note_repeated_port(documents, host, &host->result.ports[i]);
+            return;
+        }
 
-    struct oneib_hca_port *added = oneib_host_add_port(&host->result, err);
-    if (!added)
-        return -1;
+    struct oneib_hca_port *added = oneib_host_add_port(&host->result);
     *added = *port;
-    return 0;
 }
 
 static int read_hca(struct oneib_reader *reader, struct oneib_documents *documents,
@@ -141,16 +139,18 @@ static int read_hca(struct oneib_reader *reader, struct oneib_documents *documen
         return 0;
     if (oneib_reader_fields(reader, hca_fields, HCA_FIELDS, values, err) < 0)
         return -1;
-    if (!identify_port(values, &port))
-        return note_bad_port(documents, host, values, err);
+    if (!identify_port(values, &port)) {
+        note_bad_port(documents, host, values);
+        return 0;
+    }
 
     port.driver = driver_of(&values[DRIVER]);
-    if (read_amount(documents, host, "PKEYS_MAX", &values[PKEYS_MAX], &port.pkeys_max, err) < 0 ||
-        read_amount(documents, host, "VFS_TOTAL", &values[VFS_TOTAL], &port.vfs_total, err) < 0 ||
-        read_amount(documents, host, "RATE", &values[RATE], &port.rate_gbps, err) < 0)
-        return -1;
+    read_amount(documents, host, "PKEYS_MAX", &values[PKEYS_MAX], &port.pkeys_max);
+    read_amount(documents, host, "VFS_TOTAL", &values[VFS_TOTAL], &port.vfs_total);
+    read_amount(documents, host, "RATE", &values[RATE], &port.rate_gbps);
 
-    return add_port(documents, host, &port, err);
+    add_port(documents, host, &port);
+    return 0;
 }
 
 /* What the probe counts, and what the writer has told oned's scheduler. */
@@ -214,7 +214,8 @@ static int read_device(struct oneib_reader *reader, struct host *host, struct on
     oneib_reader_forget(reader, mark);
     if (!is_given || host->result.given_count == DEVICES_MAX)
         return 0;
-    return oneib_host_give(&host->result, &address, vm_id, err);
+    oneib_host_give(&host->result, &address, vm_id);
+    return 0;
 }
 
 static int read_devices(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
@@ -276,21 +277,21 @@ static void drop_ambiguous_ports(struct oneib_host *host)
 }
 
 /* *copy stays as it is when the value says nothing. */
-static int keep_text(const struct oneib_value *value, char **copy, struct oneib_error *err)
+static void keep_text(const struct oneib_value *value, char **copy)
 {
     if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
-        return 0;
-    *copy = strdup(value->text);
-    return *copy ? 0 : oneib_fail_memory(err);
+        return;
+    *copy = oneib_strdup(value->text);
 }
 
 /* A host of which too much is wrong is none that is well. */
-static int keep_problem(const struct oneib_value *value, char **copy, struct oneib_error *err)
+static void keep_problem(const struct oneib_value *value, char **copy)
 {
-    if (value->state != ONEIB_VALUE_TOO_LONG)
-        return keep_text(value, copy, err);
-    *copy = strdup("more than fits here: onehost show");
-    return *copy ? 0 : oneib_fail_memory(err);
+    if (value->state != ONEIB_VALUE_TOO_LONG) {
+        keep_text(value, copy);
+        return;
+    }
+    *copy = oneib_strdup("more than fits here: onehost show");
 }
 
 /* size - 1 lower case digits, or nothing. */
@@ -301,16 +302,14 @@ static void keep_hexadecimal(const struct oneib_value *value, char *text, size_t
         memcpy(text, value->text, size);
 }
 
-static int note_keys(struct oneib_documents *documents, const struct host *host,
-                     struct oneib_error *err)
+static void note_keys(struct oneib_documents *documents, const struct host *host)
 {
-    return oneib_documents_note_value(documents, ONEIB_WARNING, "host-keys-invalid",
-                                      "it is written again once the host's oneib-node has "
-                                      "reported; of a host that is gone for good: "
-                                      "oneib host forget",
-                                      host->object.text, "IB_KEYS", &host->keys,
-                                      "is not a list of P_Keys: no key that rests is given again",
-                                      err);
+    oneib_documents_note_value(documents, ONEIB_WARNING, "host-keys-invalid",
+                               "it is written again once the host's oneib-node has "
+                               "reported; of a host that is gone for good: "
+                               "oneib host forget",
+                               host->object.text, "IB_KEYS", &host->keys,
+                               "is not a list of P_Keys: no key that rests is given again");
 }
 
 /* What it may hold. Of a list that is none nobody knows, and no key is believed to be nobody's. */
@@ -331,11 +330,12 @@ static int keep_keys(struct oneib_documents *documents, struct host *host, struc
         return -1;
     }
     result->keys_invalid = true;
-    return note_keys(documents, host, err);
+    note_keys(documents, host);
+    return 0;
 }
 
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
-static int keep_scalars(struct host *host, struct oneib_error *err)
+static void keep_scalars(struct host *host)
 {
     uint64_t number;
     host->result.vfs_limit =
@@ -344,38 +344,34 @@ static int keep_scalars(struct host *host, struct oneib_error *err)
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
     keep_hexadecimal(&host->node_key, host->result.node_key, sizeof host->result.node_key);
-    if (keep_text(&host->switches, &host->result.switches, err) < 0)
-        return -1;
-    return keep_problem(&host->problem, &host->result.problem, err);
+    keep_text(&host->switches, &host->result.switches);
+    keep_problem(&host->problem, &host->result.problem);
 }
 
 /* Puts what was read into the cloud, which then owns it. */
 static int keep_host(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
 {
-    if (!identify_host(host))
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid",
-                                          ONEIB_FIX_NOT_ONED, "a host without an id is left out",
-                                          "ID", &host->id, "is not an id", err);
-    if (host->invalid_vms > 0 &&
-        oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                           ONEIB_FIX_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
-                           host->object.text, host->invalid_vms) < 0)
-        return -1;
-    if (host->vectors > ONEIB_HOST_PORTS_MAX &&
-        oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
-                           "correct the host's IB_HCA, or what its probe prints", err,
-                           "%s: %zu IB_HCA, all after the first %d are left out", host->object.text,
-                           host->vectors, ONEIB_HOST_PORTS_MAX) < 0)
-        return -1;
+    if (!identify_host(host)) {
+        oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid", ONEIB_FIX_NOT_ONED,
+                                   "a host without an id is left out", "ID", &host->id,
+                                   "is not an id");
+        return 0;
+    }
+    if (host->invalid_vms > 0)
+        oneib_findings_note(documents->findings, ONEIB_WARNING, "vm-list-invalid",
+                            ONEIB_FIX_NOT_ONED, "%s: %zu entries of its VMS are not ids",
+                            host->object.text, host->invalid_vms);
+    if (host->vectors > ONEIB_HOST_PORTS_MAX)
+        oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
+                            "correct the host's IB_HCA, or what its probe prints",
+                            "%s: %zu IB_HCA, all after the first %d are left out",
+                            host->object.text, host->vectors, ONEIB_HOST_PORTS_MAX);
     drop_ambiguous_ports(&host->result);
-    if (keep_scalars(host, err) < 0 || keep_keys(documents, host, err) < 0)
+    keep_scalars(host);
+    if (keep_keys(documents, host, err) < 0)
         return -1;
-    host->result.name = oneib_documents_copy_name(documents, host->object.text, &host->name, err);
-    struct oneib_host *added =
-        host->result.name ? oneib_cloud_add_host(documents->cloud, err) : NULL;
-    if (!added)
-        return -1;
-    *added = host->result;
+    host->result.name = oneib_documents_copy_name(documents, host->object.text, &host->name);
+    *oneib_cloud_add_host(documents->cloud) = host->result;
     host->result = (struct oneib_host){0};
     return 0;
 }

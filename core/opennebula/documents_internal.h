@@ -50,19 +50,19 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
  * Adds the finding "OBJECT: ATTRIBUTE "value" WHY"; for a value that is no plain text the reason is
  * said instead of `why`.
  */
-int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                               const char *code, const char *fix, const char *object,
-                               const char *attribute, const struct oneib_value *value,
-                               const char *why, struct oneib_error *err);
+void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
+                                const char *code, const char *fix, const char *object,
+                                const char *attribute, const struct oneib_value *value,
+                                const char *why);
 
 /* The notice "pkey-text": the raw text of a key that is INVALID. */
-int oneib_documents_note_key(struct oneib_documents *documents, const char *object,
-                             const struct oneib_value *value, struct oneib_error *err);
+void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
+                              const struct oneib_value *value);
 
 /* An object's NAME: a copy; one that is no plain text becomes "" and a finding. NULL: out of
  * memory. */
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
-                                const struct oneib_value *value, struct oneib_error *err);
+                                const struct oneib_value *value);
 
 /* Adds the <ID> children of the element that the reader stands on; *invalid: how many were no ids.
  */

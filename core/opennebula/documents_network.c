@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "cluster/names.h"
 #include "ib/dummy_mac.h"
@@ -84,20 +85,18 @@ static void clear_values(struct network_values *values)
 }
 
 /* A lease that says no address is nobody's. */
-static int keep_lease(struct network_values *values, uint32_t vm_id,
-                      const struct oneib_value *address, struct oneib_error *err)
+static void keep_lease(struct network_values *values, uint32_t vm_id,
+                       const struct oneib_value *address)
 {
     struct oneib_lease lease = {.vm_id = vm_id};
     if (address->state != ONEIB_VALUE_TEXT || !oneib_mac_parse(address->text, &lease.mac) ||
         lease.mac == 0) {
         values->invalid_leases++;
-        return 0;
+        return;
     }
-    if (oneib_reserve(&values->leases, &values->lease_capacity, values->lease_count + 1,
-                      sizeof *values->leases, err) < 0)
-        return -1;
+    oneib_grow(&values->leases, &values->lease_capacity, values->lease_count + 1,
+               sizeof *values->leases);
     values->leases[values->lease_count++] = lease;
-    return 0;
 }
 
 /* Who has the address: a VM or a reservation; a virtual router is nobody of ours. */
@@ -116,13 +115,12 @@ static int read_lease(struct oneib_reader *reader, struct network_values *values
     if (oneib_reader_fields(reader, fields, FIELDS, lease, err) < 0)
         return -1;
     if (oneib_value_id(&lease[VM], &id)) {
-        if (oneib_id_set_add(vms, id, err) < 0 || keep_lease(values, id, &lease[MAC], err) < 0)
-            return -1;
+        oneib_id_set_add(vms, id);
+        keep_lease(values, id, &lease[MAC]);
     } else if (lease[VM].state != ONEIB_VALUE_ABSENT) {
         values->invalid_vms++;
     } else if (oneib_value_id(&lease[VNET], &id)) {
-        if (oneib_id_set_add(&values->reservations, id, err) < 0)
-            return -1;
+        oneib_id_set_add(&values->reservations, id);
     }
     oneib_reader_forget(reader, mark);
     return 0;
@@ -214,25 +212,22 @@ static struct oneib_shown network_called(uint32_t id, const struct network_value
 }
 
 /* *copy stays NULL when the value says nothing. */
-static int keep_text(const struct oneib_value *value, char **copy, struct oneib_error *err)
+static void keep_text(const struct oneib_value *value, char **copy)
 {
     if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
-        return 0;
-    *copy = strdup(value->text);
-    return *copy ? 0 : oneib_fail_memory(err);
+        return;
+    *copy = oneib_strdup(value->text);
 }
 
 /* Whose network it is, for those who look at it: nothing is decided by it. */
-static int keep_owner(const struct network_values *values, struct oneib_network *network,
-                      struct oneib_error *err)
+static void keep_owner(const struct network_values *values, struct oneib_network *network)
 {
     if (!oneib_value_id(&values->uid, &network->uid))
         network->uid = ONEIB_NO_ID;
     if (!oneib_value_id(&values->gid, &network->gid))
         network->gid = ONEIB_NO_ID;
-    if (keep_text(&values->owner, &network->owner, err) < 0)
-        return -1;
-    return keep_text(&values->group, &network->group, err);
+    keep_text(&values->owner, &network->owner);
+    keep_text(&values->group, &network->group);
 }
 
 /* oned keeps the attribute in the element; older documents have it in TEMPLATE alone. */
@@ -250,85 +245,85 @@ struct judged {
     struct oneib_shown object; /* `network 7 "red"` */
 };
 
-static int note(const struct judged *judged, const char *code, const char *fix,
-                const char *attribute, const struct oneib_value *value, const char *why,
-                struct oneib_error *err)
+static void note(const struct judged *judged, const char *code, const char *fix,
+                 const char *attribute, const struct oneib_value *value, const char *why)
 {
-    return oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, fix,
-                                      judged->object.text, attribute, value, why, err);
+    oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, fix, judged->object.text,
+                               attribute, value, why);
 }
 
 /* Without a parent it needs a key of its own: a copy of the parent's is then a conflict, never a
  * share. */
-static int judge_parent(const struct judged *judged, struct oneib_error *err)
+static void judge_parent(const struct judged *judged)
 {
     const struct oneib_value *value = &judged->values->parent;
     judged->network->parent_id = ONEIB_NO_ID;
     if (oneib_value_is_empty(value) || oneib_value_id(value, &judged->network->parent_id))
-        return 0;
-    return note(judged, "parent-invalid", ONEIB_FIX_NOT_ONED, "PARENT_NETWORK_ID", value,
-                "is not an id, it counts as no reservation", err);
+        return;
+    note(judged, "parent-invalid", ONEIB_FIX_NOT_ONED, "PARENT_NETWORK_ID", value,
+         "is not an id, it counts as no reservation");
 }
 
-static int judge_key(const struct judged *judged, struct oneib_error *err)
+static void judge_key(const struct judged *judged)
 {
     const struct oneib_value *value =
         chosen(&judged->values->vlan_id, &judged->values->template_vlan_id);
     judged->network->key_state = oneib_value_key(value, &judged->network->pkey);
     if (judged->network->key_state != ONEIB_KEY_INVALID)
-        return 0;
-    return oneib_documents_note_key(judged->documents, judged->object.text, value, err);
+        return;
+    oneib_documents_note_key(judged->documents, judged->object.text, value);
 }
 
-static int judge_phydev(const struct judged *judged, struct oneib_error *err)
+static void judge_phydev(const struct judged *judged)
 {
     const struct oneib_value *value =
         chosen(&judged->values->phydev, &judged->values->template_phydev);
     if (oneib_value_is_empty(value) ||
         oneib_value_phydev(value, judged->network->device, &judged->network->device_port))
-        return 0;
+        return;
     judged->network->device_invalid = true;
-    return oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",
-                                      "write PHYDEV as DEVICE or DEVICE:PORT, such as mlx5_0:1",
-                                      judged->object.text, "PHYDEV", value,
-                                      "is not of the form DEVICE[:PORT]", err);
+    oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",
+                               "write PHYDEV as DEVICE or DEVICE:PORT, such as mlx5_0:1",
+                               judged->object.text, "PHYDEV", value,
+                               "is not of the form DEVICE[:PORT]");
 }
 
-static int judge_membership(const struct judged *judged, struct oneib_error *err)
+static void judge_membership(const struct judged *judged)
 {
     const struct oneib_value *value = &judged->values->membership;
     judged->network->membership = ONEIB_FULL;
     if (value->state == ONEIB_VALUE_ABSENT ||
         (value->state == ONEIB_VALUE_TEXT &&
          oneib_membership_parse(value->text, &judged->network->membership)))
-        return 0;
+        return;
     judged->network->membership = ONEIB_LIMITED;
-    return note(judged, "membership-invalid", "write \"full\" or \"limited\"", "IB_MEMBERSHIP",
-                value, "is neither full nor limited, it counts as limited", err);
+    note(judged, "membership-invalid", "write \"full\" or \"limited\"", "IB_MEMBERSHIP", value,
+         "is neither full nor limited, it counts as limited");
 }
 
-static int judge_reservation(const struct judged *judged, struct oneib_error *err)
+static void judge_reservation(const struct judged *judged)
 {
     const struct oneib_value *value = &judged->values->reservation;
     judged->network->reservations_share = oneib_value_equals(value, "shared");
     if (oneib_value_is_empty(value) || judged->network->reservations_share)
-        return 0;
-    return note(judged, "reservation-invalid", "write \"shared\", or remove it", "IB_RESERVATION",
-                value, "is not \"shared\": reservations get partitions of their own", err);
+        return;
+    note(judged, "reservation-invalid", "write \"shared\", or remove it", "IB_RESERVATION", value,
+         "is not \"shared\": reservations get partitions of their own");
 }
 
 /* MTU and IB_RATE: one that is no number counts as not said. */
-static int judge_amount(const struct judged *judged, const char *code, const char *attribute,
-                        const struct oneib_value *value, uint16_t *amount, struct oneib_error *err)
+static void judge_amount(const struct judged *judged, const char *code, const char *attribute,
+                         const struct oneib_value *value, uint16_t *amount)
 {
     uint64_t number;
     if (oneib_value_is_empty(value))
-        return 0;
-    if (!oneib_value_number(value, UINT16_MAX, &number))
-        return note(judged, code, "write a decimal number, or remove it", attribute, value,
-                    "is not a number up to 65535, the fabric's own is used", err);
+        return;
+    if (!oneib_value_number(value, UINT16_MAX, &number)) {
+        note(judged, code, "write a decimal number, or remove it", attribute, value,
+             "is not a number up to 65535, the fabric's own is used");
+        return;
+    }
     *amount = (uint16_t)number;
-    return 0;
 }
 
 /* Whether there is such a class the operator's configuration decides. */
@@ -346,7 +341,7 @@ static void judge_class(const struct judged *judged)
 }
 
 /* Whose VMs they are may say so: it moves nobody else's. */
-static int judge_placement(const struct judged *judged, struct oneib_error *err)
+static void judge_placement(const struct judged *judged)
 {
     static const char *const names[] = {
         [ONEIB_PLACEMENT_PACK] = "pack",
@@ -355,14 +350,14 @@ static int judge_placement(const struct judged *judged, struct oneib_error *err)
     };
     const struct oneib_value *value = &judged->values->placement;
     if (oneib_value_is_empty(value))
-        return 0;
+        return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (oneib_value_equals(value, names[i])) {
             judged->network->placement = (enum oneib_placement)i;
-            return 0;
+            return;
         }
-    return note(judged, "placement-invalid", "write pack, spread or any, or remove it",
-                "IB_PLACEMENT", value, "is none of pack, spread and any, it counts as pack", err);
+    note(judged, "placement-invalid", "write pack, spread or any, or remove it", "IB_PLACEMENT",
+         value, "is none of pack, spread and any, it counts as pack");
 }
 
 /* A copy: whatever somebody wrote there counts for nothing. */
@@ -410,24 +405,21 @@ static bool parse_static(const char *item, size_t length, struct oneib_static_me
 
 /* One finding for all bad items of a list, which shows the first: a hostile list cannot flood the
  * report. */
-static int note_bad_statics(const struct judged *judged, const char *first, size_t length,
-                            size_t count, struct oneib_error *err)
+static void note_bad_statics(const struct judged *judged, const char *first, size_t length,
+                             size_t count)
 {
     oneib_autotext struct oneib_text item = {0};
     oneib_autotext struct oneib_text shown = {0};
     oneib_text_append_bytes(&item, first, length);
     oneib_text_append_escaped(&shown, item.data, 64);
-    if (oneib_text_failed(&item) || oneib_text_failed(&shown))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "static-guid-invalid",
-                              "write items as 0x... or 0x...=full or 0x...=limited", err,
-                              "%s: IB_STATIC_GUIDS has %zu items that are no GUIDs, they are left "
-                              "out; the first is \"%s\"",
-                              judged->object.text, count, shown.data ? shown.data : "");
+    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "static-guid-invalid",
+                        "write items as 0x... or 0x...=full or 0x...=limited",
+                        "%s: IB_STATIC_GUIDS has %zu items that are no GUIDs, they are left "
+                        "out; the first is \"%s\"",
+                        judged->object.text, count, shown.data ? shown.data : "");
 }
 
-static int judge_static_items(const struct judged *judged, const char *list,
-                              struct oneib_error *err)
+static void judge_static_items(const struct judged *judged, const char *list)
 {
     const char *first_bad = NULL;
     size_t first_bad_length = 0, bad = 0;
@@ -442,129 +434,127 @@ static int judge_static_items(const struct judged *judged, const char *list,
                 first_bad = bytes;
                 first_bad_length = length;
             }
-        } else if (oneib_network_add_static(judged->network, member.guid, member.membership, err) <
-                   0) {
-            return -1;
-        }
+        } else
+            oneib_network_add_static(judged->network, member.guid, member.membership);
         item = comma ? comma + 1 : NULL;
     }
-    return bad > 0 ? note_bad_statics(judged, first_bad, first_bad_length, bad, err) : 0;
+    if (bad > 0)
+        note_bad_statics(judged, first_bad, first_bad_length, bad);
 }
 
-static int judge_statics(const struct judged *judged, struct oneib_error *err)
+static void judge_statics(const struct judged *judged)
 {
     const struct oneib_value *value = &judged->values->static_guids;
     if (oneib_value_is_empty(value))
-        return 0;
-    if (value->state != ONEIB_VALUE_TEXT)
-        return note(judged, "static-guid-invalid", "give IB_STATIC_GUIDS once, as one text",
-                    "IB_STATIC_GUIDS", value, "", err);
-    return judge_static_items(judged, value->text, err);
+        return;
+    if (value->state != ONEIB_VALUE_TEXT) {
+        note(judged, "static-guid-invalid", "give IB_STATIC_GUIDS once, as one text",
+             "IB_STATIC_GUIDS", value, "");
+        return;
+    }
+    judge_static_items(judged, value->text);
 }
 
-static int judge_leases(const struct judged *judged, struct oneib_error *err)
+static void judge_leases(const struct judged *judged)
 {
     if (judged->values->invalid_leases == 0)
-        return 0;
-    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
-                              ONEIB_FIX_NOT_ONED, err,
-                              "%s: %zu of its leases say no address: who has them gets no "
-                              "InfiniBand",
-                              judged->object.text, judged->values->invalid_leases);
+        return;
+    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
+                        ONEIB_FIX_NOT_ONED,
+                        "%s: %zu of its leases say no address: who has them gets no "
+                        "InfiniBand",
+                        judged->object.text, judged->values->invalid_leases);
 }
 
-static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
+static void judge_vm_lists(const struct judged *judged)
 {
-    if (judge_leases(judged, err) < 0)
-        return -1;
+    judge_leases(judged);
     if (judged->values->invalid_vms == 0)
-        return 0;
-    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                              ONEIB_FIX_NOT_ONED, err,
-                              "%s: %zu entries of its lists of VMs are not ids",
-                              judged->object.text, judged->values->invalid_vms);
+        return;
+    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
+                        ONEIB_FIX_NOT_ONED, "%s: %zu entries of its lists of VMs are not ids",
+                        judged->object.text, judged->values->invalid_vms);
 }
 
-static int judge(const struct judged *judged, struct oneib_error *err)
+static void judge(const struct judged *judged)
 {
     const struct network_values *values = judged->values;
     struct oneib_network *network = judged->network;
     network->name =
-        oneib_documents_copy_name(judged->documents, judged->object.text, &values->name, err);
-    if (!network->name || judge_parent(judged, err) < 0 || judge_key(judged, err) < 0 ||
-        judge_phydev(judged, err) < 0 || judge_membership(judged, err) < 0 ||
-        judge_reservation(judged, err) < 0 || judge_statics(judged, err) < 0 ||
-        judge_vm_lists(judged, err) < 0)
-        return -1;
-    if (judge_amount(judged, "mtu-invalid", "MTU", &values->mtu, &network->mtu_bytes, err) < 0 ||
-        judge_amount(judged, "rate-invalid", "IB_RATE", &values->rate, &network->rate_gbps, err) <
-            0)
-        return -1;
+        oneib_documents_copy_name(judged->documents, judged->object.text, &values->name);
+    judge_parent(judged);
+    judge_key(judged);
+    judge_phydev(judged);
+    judge_membership(judged);
+    judge_reservation(judged);
+    judge_statics(judged);
+    judge_vm_lists(judged);
+    judge_amount(judged, "mtu-invalid", "MTU", &values->mtu, &network->mtu_bytes);
+    judge_amount(judged, "rate-invalid", "IB_RATE", &values->rate, &network->rate_gbps);
     judge_class(judged);
     judge_sl(judged);
-    return judge_placement(judged, err);
+    judge_placement(judged);
 }
 
 /* vms: the ids that the document names. */
-static int keep_network(struct oneib_documents *documents, struct network_values *values,
-                        const uint32_t *vms, size_t vm_count, struct oneib_error *err)
+static void keep_network(struct oneib_documents *documents, struct network_values *values,
+                         const uint32_t *vms, size_t vm_count)
 {
     uint32_t id;
-    if (!oneib_value_id(&values->id, &id))
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid",
-                                          ONEIB_FIX_NOT_ONED, "a network without an id is left out",
-                                          "ID", &values->id, "is not an id", err);
+    if (!oneib_value_id(&values->id, &id)) {
+        oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid", ONEIB_FIX_NOT_ONED,
+                                   "a network without an id is left out", "ID", &values->id,
+                                   "is not an id");
+        return;
+    }
 
     struct judged judged = {.documents = documents, .values = values};
     judged.object = network_called(id, values);
-    judged.network = oneib_cloud_add_network(documents->cloud, err);
-    if (!judged.network)
-        return -1;
+    judged.network = oneib_cloud_add_network(documents->cloud);
     judged.network->id = id;
     judged.network->being_created = oneib_value_equals(&values->state, BEING_CREATED);
-    if (keep_owner(values, judged.network, err) < 0 ||
-        oneib_network_set_vms(judged.network, vms, vm_count, err) < 0 ||
-        oneib_network_set_reservations(judged.network, values->reservations.items,
-                                       values->reservations.count, err) < 0)
-        return -1;
+    keep_owner(values, judged.network);
+    oneib_network_set_vms(judged.network, vms, vm_count);
+    oneib_network_set_reservations(judged.network, values->reservations.items,
+                                   values->reservations.count);
     oneib_network_take_leases(judged.network, &values->leases, values->lease_count);
-    return judge(&judged, err);
+    judge(&judged);
 }
 
 /*
  * A network of another driver may have been InfiniBand. Its VMs are not looked for, and what is odd
  * about it is no finding: it may be anything. One with two drivers is nobody's.
  */
-static int keep_others(struct oneib_documents *documents, struct network_values *values,
-                       const uint32_t *vms, size_t vm_count, struct oneib_error *err)
+static void keep_others(struct oneib_documents *documents, struct network_values *values,
+                        const uint32_t *vms, size_t vm_count)
 {
     uint32_t id;
     const size_t first_finding = documents->findings->count;
     const bool is_plain =
         oneib_value_is_set(&values->vn_mad) || oneib_value_is_empty(&values->vn_mad);
     if (!is_plain || !oneib_value_id(&values->id, &id))
-        return 0;
-    if (keep_network(documents, values, vms, vm_count, err) < 0)
-        return -1;
+        return;
+    keep_network(documents, values, vms, vm_count);
     oneib_findings_truncate(documents->findings, first_finding);
     struct oneib_cloud *cloud = documents->cloud;
     struct oneib_network *network = &cloud->networks[cloud->network_count - 1];
-    network->other_driver = strdup(values->vn_mad.text ? values->vn_mad.text : "");
-    return network->other_driver ? 0 : oneib_fail_memory(err);
+    network->other_driver = oneib_strdup(values->vn_mad.text ? values->vn_mad.text : "");
 }
 
 /* named_before: how many VMs documents had named before this one. */
-static int keep(struct oneib_documents *documents, struct network_values *values,
-                size_t named_before, struct oneib_error *err)
+static void keep(struct oneib_documents *documents, struct network_values *values,
+                 size_t named_before)
 {
     const bool ours = oneib_value_equals(&values->vn_mad, documents->vn_mad);
     const struct oneib_id_set *named = &documents->vms_named;
     const size_t count = named->count - named_before;
     const uint32_t *vms = count ? named->items + named_before : NULL;
-    if (ours)
-        return keep_network(documents, values, vms, count, err);
+    if (ours) {
+        keep_network(documents, values, vms, count);
+        return;
+    }
     documents->vms_named.count = named_before;
-    return keep_others(documents, values, vms, count, err);
+    keep_others(documents, values, vms, count);
 }
 
 /* oned writes each once. An owner who has written one more, between elements whose text is his
@@ -587,7 +577,7 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
             reader, "has a network with two UIDs, GIDs or PARENT_NETWORK_IDs", err);
     if (outcome == 0) {
         oneib_value_id(&values.id, id);
-        outcome = keep(documents, &values, named_before, err);
+        keep(documents, &values, named_before);
     }
     clear_values(&values);
     return outcome;
@@ -617,7 +607,8 @@ static int list_network(struct oneib_reader *reader, struct oneib_documents *doc
          !oneib_value_equals(&values[VN_MAD], documents->vn_mad)) ||
         !oneib_value_id(&values[ID], id))
         return 0;
-    return oneib_id_set_add(&documents->networks_listed, *id, err);
+    oneib_id_set_add(&documents->networks_listed, *id);
+    return 0;
 }
 
 int oneib_documents_list_networks(struct oneib_documents *documents, const char *xml, size_t length,
@@ -632,8 +623,7 @@ int oneib_documents_list_networks(struct oneib_documents *documents, const char 
  * Up to the first attribute of users: a document of its own, of oned's making. The reader is ahead
  * of what it hands out, so the malformed part must not be there.
  */
-static int cut_head(const char *xml, size_t length, struct oneib_text *head,
-                    struct oneib_error *err)
+static void cut_head(const char *xml, size_t length, struct oneib_text *head)
 {
     static const char begin[] = "<TEMPLATE>", end[] = "</VNET>";
     const char *users = memmem(xml, length, begin, sizeof begin - 1);
@@ -641,7 +631,6 @@ static int cut_head(const char *xml, size_t length, struct oneib_text *head,
         oneib_text_append_bytes(head, xml, (size_t)(users - xml));
         oneib_text_append(head, end);
     }
-    return oneib_text_failed(head) ? oneib_fail_memory(err) : 0;
 }
 
 /* What cannot be read in it is not known. */
@@ -658,78 +647,63 @@ static void read_head(struct oneib_reader *reader, struct network_values *values
     }
 }
 
-static int keep_head(struct oneib_documents *documents, uint32_t id,
-                     const struct network_values *values, const struct oneib_id_set *vms,
-                     struct oneib_error *err)
+static void keep_head(struct oneib_documents *documents, uint32_t id,
+                      const struct network_values *values, const struct oneib_id_set *vms)
 {
-    struct oneib_network *network = oneib_cloud_add_network(documents->cloud, err);
-    if (!network)
-        return -1;
+    struct oneib_network *network = oneib_cloud_add_network(documents->cloud);
     network->id = id;
     network->unreadable = true;
     network->membership = ONEIB_LIMITED;
     network->key_state = oneib_value_key(&values->vlan_id, &network->pkey);
     if (!oneib_value_id(&values->parent, &network->parent_id))
         network->parent_id = ONEIB_NO_ID;
-    network->name = strdup(values->name.state == ONEIB_VALUE_TEXT ? values->name.text : "");
-    if (!network->name)
-        return oneib_fail_memory(err);
-    if (keep_owner(values, network, err) < 0)
-        return -1;
+    network->name = oneib_strdup(values->name.state == ONEIB_VALUE_TEXT ? values->name.text : "");
+    keep_owner(values, network);
     for (size_t i = 0; i < vms->count; i++)
-        if (oneib_id_set_add(&documents->vms_named, vms->items[i], err) < 0)
-            return -1;
-    return oneib_network_set_vms(network, vms->items, vms->count, err);
+        oneib_id_set_add(&documents->vms_named, vms->items[i]);
+    oneib_network_set_vms(network, vms->items, vms->count);
 }
 
-static int note_unreadable(struct oneib_documents *documents, uint32_t id,
-                           const struct network_values *values, struct oneib_error *err)
+static void note_unreadable(struct oneib_documents *documents, uint32_t id,
+                            const struct network_values *values)
 {
     const size_t first_finding = documents->findings->count;
-    if (oneib_findings_add(documents->findings, ONEIB_VIOLATION, "network-malformed",
-                           "look at what its owner wrote into it (onevnet show -x), and take it "
-                           "out again",
-                           err,
-                           "%s: its document is malformed, or too large: it gets no members, "
-                           "and its P_Key goes to nobody else",
-                           network_called(id, values).text) < 0)
-        return -1;
+    oneib_findings_note(documents->findings, ONEIB_VIOLATION, "network-malformed",
+                        "look at what its owner wrote into it (onevnet show -x), and take it "
+                        "out again",
+                        "%s: its document is malformed, or too large: it gets no members, "
+                        "and its P_Key goes to nobody else",
+                        network_called(id, values).text);
     oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_NETWORK, id);
-    return 0;
 }
 
-static int keep_unreadable(struct oneib_documents *documents, uint32_t id,
-                           const struct network_values *values, const struct oneib_id_set *vms,
-                           struct oneib_error *err)
+static void keep_unreadable(struct oneib_documents *documents, uint32_t id,
+                            const struct network_values *values, const struct oneib_id_set *vms)
 {
     /* Nobody but administrators can have made even the driver unreadable. */
     if (oneib_value_is_set(&values->vn_mad) &&
         !oneib_value_equals(&values->vn_mad, documents->vn_mad))
-        return 0;
-    return keep_head(documents, id, values, vms, err) < 0 ||
-                   note_unreadable(documents, id, values, err) < 0
-               ? -1
-               : 0;
+        return;
+    keep_head(documents, id, values, vms);
+    note_unreadable(documents, id, values);
 }
 
-int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
-                                            const char *xml, size_t length, struct oneib_error *err)
+void oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
+                                             const char *xml, size_t length)
 {
     oneib_autotext struct oneib_text head = {0};
     struct oneib_error expected;
     struct network_values values = {0};
     struct oneib_id_set vms = {0};
-    if (cut_head(xml, length, &head, err) < 0)
-        return -1;
+    cut_head(xml, length, &head);
     struct oneib_reader *reader =
         head.length ? oneib_reader_open(head.data, head.length, &expected) : NULL;
     if (reader)
         read_head(reader, &values, &vms);
-    int outcome = keep_unreadable(documents, id, &values, &vms, err);
+    keep_unreadable(documents, id, &values, &vms);
     clear_values(&values);
     oneib_id_set_clear(&vms);
     oneib_reader_close(reader);
-    return outcome;
 }
 
 static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, oneib_pkey *pkey,

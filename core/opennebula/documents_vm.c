@@ -78,16 +78,15 @@ static const char nic_fix[] =
     "look at the NIC with 'onevm show -x', then detach it and attach it again";
 
 /* A finding about a NIC, while their number is small. */
-static int note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
-                    const char *code, const char *fix, const char *nic, const char *attribute,
-                    const struct oneib_value *value, const char *why, struct oneib_error *err)
+static void note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
+                     const char *code, const char *fix, const char *nic, const char *attribute,
+                     const struct oneib_value *value, const char *why)
 {
     char object[64];
     if (vm->nic_findings++ >= NIC_FINDINGS_MAX)
-        return 0;
+        return;
     snprintf(object, sizeof object, "%s %s", vm->object, nic);
-    return oneib_documents_note_value(documents, severity, code, fix, object, attribute, value, why,
-                                      err);
+    oneib_documents_note_value(documents, severity, code, fix, object, attribute, value, why);
 }
 
 static bool is_ours(const struct oneib_documents *documents, const struct oneib_value *values,
@@ -110,43 +109,44 @@ static bool identify_nic(const struct oneib_value *values, uint8_t *nic_id)
     return true;
 }
 
-static int refuse_nic(struct oneib_documents *documents, struct vm *vm,
-                      const struct oneib_value *values, struct oneib_error *err)
+static void refuse_nic(struct oneib_documents *documents, struct vm *vm,
+                       const struct oneib_value *values)
 {
     uint64_t number;
-    if (values[VN_MAD].state != ONEIB_VALUE_TEXT)
-        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "VN_MAD",
-                        &values[VN_MAD], "", err);
-    if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number))
-        return note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
-                        "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
-                        "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand", err);
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "NIC_ID",
-                    &values[NIC_ID], "is not an id, it gets no InfiniBand", err);
+    if (values[VN_MAD].state != ONEIB_VALUE_TEXT) {
+        note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "VN_MAD",
+                 &values[VN_MAD], "");
+        return;
+    }
+    if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number)) {
+        note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
+                 "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
+                 "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand");
+        return;
+    }
+    note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "NIC_ID", &values[NIC_ID],
+             "is not an id, it gets no InfiniBand");
 }
 
 /* A NIC may narrow its network's membership, never widen it: "full" says nothing. */
-static int judge_membership(struct oneib_documents *documents, struct vm *vm, const char *nic,
-                            const struct oneib_value *value, struct oneib_attachment *attachment,
-                            struct oneib_error *err)
+static void judge_membership(struct oneib_documents *documents, struct vm *vm, const char *nic,
+                             const struct oneib_value *value, struct oneib_attachment *attachment)
 {
     attachment->narrowed = !oneib_value_is_empty(value) && !oneib_value_equals(value, "full");
     if (!attachment->narrowed || oneib_value_equals(value, "limited"))
-        return 0;
-    return note_nic(documents, vm, ONEIB_WARNING, "membership-invalid",
-                    "write \"full\" or \"limited\"", nic, "IB_MEMBERSHIP", value,
-                    "is neither full nor limited, it counts as limited", err);
+        return;
+    note_nic(documents, vm, ONEIB_WARNING, "membership-invalid", "write \"full\" or \"limited\"",
+             nic, "IB_MEMBERSHIP", value, "is neither full nor limited, it counts as limited");
 }
 
-static int judge_network(struct oneib_documents *documents, struct vm *vm, const char *nic,
-                         const struct oneib_value *value, struct oneib_attachment *attachment,
-                         struct oneib_error *err)
+static void judge_network(struct oneib_documents *documents, struct vm *vm, const char *nic,
+                          const struct oneib_value *value, struct oneib_attachment *attachment)
 {
     if (oneib_value_id(value, &attachment->network_id))
-        return 0;
+        return;
     attachment->network_id = ONEIB_NO_ID;
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
-                    "is not an id, it belongs to no network", err);
+    note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
+             "is not an id, it belongs to no network");
 }
 
 static uint32_t parse_ipv4(const struct oneib_value *value)
@@ -164,9 +164,8 @@ static uint64_t parse_mac(const struct oneib_value *value)
     return value->state == ONEIB_VALUE_TEXT && oneib_mac_parse(value->text, &mac) ? mac : 0;
 }
 
-static int keep_nic(struct oneib_documents *documents, struct vm *vm,
-                    const struct oneib_value *values, uint8_t nic_id, bool is_pci,
-                    struct oneib_error *err)
+static void keep_nic(struct oneib_documents *documents, struct vm *vm,
+                     const struct oneib_value *values, uint8_t nic_id, bool is_pci)
 {
     struct oneib_attachment attachment = {
         .vm_id = vm->id,
@@ -180,15 +179,11 @@ static int keep_nic(struct oneib_documents *documents, struct vm *vm,
     attachment.has_address = is_pci && values[ADDRESS].state == ONEIB_VALUE_TEXT &&
                              oneib_pci_parse_one(values[ADDRESS].text, &attachment.address);
     snprintf(nic, sizeof nic, "NIC %u", nic_id);
-    if (judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment, err) < 0 ||
-        judge_membership(documents, vm, nic, &values[IB_MEMBERSHIP], &attachment, err) < 0)
-        return -1;
+    judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment);
+    judge_membership(documents, vm, nic, &values[IB_MEMBERSHIP], &attachment);
 
-    struct oneib_attachment *added = oneib_cloud_add_attachment(documents->cloud, err);
-    if (!added)
-        return -1;
+    struct oneib_attachment *added = oneib_cloud_add_attachment(documents->cloud);
     *added = attachment;
-    return 0;
 }
 
 static int read_nic(struct oneib_reader *reader, struct oneib_documents *documents, struct vm *vm,
@@ -200,14 +195,17 @@ static int read_nic(struct oneib_reader *reader, struct oneib_documents *documen
         return -1;
     if (!is_ours(documents, values, is_pci))
         return 0;
-    if (!identify_nic(values, &nic_id))
-        return refuse_nic(documents, vm, values, err);
+    if (!identify_nic(values, &nic_id)) {
+        refuse_nic(documents, vm, values);
+        return 0;
+    }
     if (nic_set_has(&vm->seen, nic_id)) {
         nic_set_add(&vm->repeated, nic_id);
         return 0;
     }
     nic_set_add(&vm->seen, nic_id);
-    return keep_nic(documents, vm, values, nic_id, is_pci, err);
+    keep_nic(documents, vm, values, nic_id, is_pci);
+    return 0;
 }
 
 static int read_template(struct oneib_reader *reader, struct oneib_documents *documents,
@@ -299,15 +297,13 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
     return 0;
 }
 
-static int note_malformed(struct oneib_documents *documents, uint32_t id, const char *why,
-                          struct oneib_error *err)
+static void note_malformed(struct oneib_documents *documents, uint32_t id, const char *why)
 {
-    return oneib_findings_add(
-        documents->findings, ONEIB_VIOLATION, "vm-malformed",
-        "read what its owner wrote into it (onevm show -x), then take it out "
-        "(onevm update) or terminate the VM; where oned refuses both: end its "
-        "domain on the host (virsh destroy)",
-        err, "VM %" PRIu32 ": %s: it gets no membership", id, why);
+    oneib_findings_note(documents->findings, ONEIB_VIOLATION, "vm-malformed",
+                        "read what its owner wrote into it (onevm show -x), then take it out "
+                        "(onevm update) or terminate the VM; where oned refuses both: end its "
+                        "domain on the host (virsh destroy)",
+                        "VM %" PRIu32 ": %s: it gets no membership", id, why);
 }
 
 static void drop_repeated_nics(struct oneib_cloud *cloud, const struct vm *vm)
@@ -320,17 +316,14 @@ static void drop_repeated_nics(struct oneib_cloud *cloud, const struct vm *vm)
 }
 
 /* Two NICs with one id would be two ports with one GUID: neither is used. */
-static int judge_repeated_nics(struct oneib_documents *documents, const struct vm *vm,
-                               struct oneib_error *err)
+static void judge_repeated_nics(struct oneib_documents *documents, const struct vm *vm)
 {
     for (unsigned id = 0; id <= ONEIB_NIC_ID_MAX; id++)
-        if (nic_set_has(&vm->repeated, (uint8_t)id) &&
-            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
-                               "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
-                               vm->object, id) < 0)
-            return -1;
+        if (nic_set_has(&vm->repeated, (uint8_t)id))
+            oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+                                "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
+                                vm->object, id);
     drop_repeated_nics(documents->cloud, vm);
-    return 0;
 }
 
 /* Whether it shares its address with another NIC of the VM in its network. */
@@ -345,18 +338,16 @@ static bool has_twin(const struct oneib_cloud *cloud, const struct vm *vm, size_
     return false;
 }
 
-static int note_twins(struct oneib_documents *documents, const struct vm *vm,
-                      struct oneib_error *err)
+static void note_twins(struct oneib_documents *documents, const struct vm *vm)
 {
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
-                              "%s: there are several NICs with one address in one network: they "
-                              "get no InfiniBand",
-                              vm->object);
+    oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+                        "%s: there are several NICs with one address in one network: they "
+                        "get no InfiniBand",
+                        vm->object);
 }
 
 /* One lease is for one NIC. Which of several is oned's nobody can tell. */
-static int judge_twins(struct oneib_documents *documents, const struct vm *vm,
-                       struct oneib_error *err)
+static void judge_twins(struct oneib_documents *documents, const struct vm *vm)
 {
     struct oneib_cloud *cloud = documents->cloud;
     struct nic_set twins = {0};
@@ -369,17 +360,17 @@ static int judge_twins(struct oneib_documents *documents, const struct vm *vm,
     for (size_t i = vm->first; found && i < cloud->attachment_count; i++)
         if (nic_set_has(&twins, cloud->attachments[i].nic_id))
             cloud->attachments[i].mac = 0;
-    return found ? note_twins(documents, vm, err) : 0;
+    if (found)
+        note_twins(documents, vm);
 }
 
-static int note_more_nics(struct oneib_documents *documents, const struct vm *vm,
-                          struct oneib_error *err)
+static void note_more_nics(struct oneib_documents *documents, const struct vm *vm)
 {
     if (vm->nic_findings <= NIC_FINDINGS_MAX)
-        return 0;
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
-                              "%s: %zu more findings about its NICs are not shown", vm->object,
-                              vm->nic_findings - NIC_FINDINGS_MAX);
+        return;
+    oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+                        "%s: %zu more findings about its NICs are not shown", vm->object,
+                        vm->nic_findings - NIC_FINDINGS_MAX);
 }
 
 struct vm_state {
@@ -388,8 +379,8 @@ struct vm_state {
 };
 
 /* A state that cannot be read is as good as one that nobody knows. */
-static int judge_state(struct oneib_documents *documents, const struct vm *vm,
-                       struct vm_state *state, struct oneib_error *err)
+static void judge_state(struct oneib_documents *documents, const struct vm *vm,
+                        struct vm_state *state)
 {
     uint64_t number, lcm_number;
     if (oneib_value_number(&vm->state, INT16_MAX, &number) &&
@@ -397,27 +388,25 @@ static int judge_state(struct oneib_documents *documents, const struct vm *vm,
         state->state = (int)number;
         state->lcm_state = (int)lcm_number;
         state->phase = oneib_vm_phase(state->state, state->lcm_state);
-        return 0;
+        return;
     }
 
     *state = (struct vm_state){-1, -1, ONEIB_PHASE_UNKNOWN};
     bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
-    return oneib_documents_note_value(
-        documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_FIX_NOT_ONED, vm->object,
-        is_state ? "STATE" : "LCM_STATE", is_state ? &vm->state : &vm->lcm_state, "is not a number",
-        err);
+    oneib_documents_note_value(documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_FIX_NOT_ONED,
+                               vm->object, is_state ? "STATE" : "LCM_STATE",
+                               is_state ? &vm->state : &vm->lcm_state, "is not a number");
 }
 
-static int judge_history(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
+static void judge_history(struct oneib_documents *documents, struct vm *vm)
 {
     if (!vm->history_invalid)
-        return 0;
+        return;
     vm->last = vm->before = (struct record){.host_id = ONEIB_NO_ID};
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "history-invalid",
-                              ONEIB_FIX_NOT_ONED, err,
-                              "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
-                              "its host is unknown",
-                              vm->object);
+    oneib_findings_note(documents->findings, ONEIB_WARNING, "history-invalid", ONEIB_FIX_NOT_ONED,
+                        "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
+                        "its host is unknown",
+                        vm->object);
 }
 
 /* Pool documents hold the last record alone: then the source is to be asked for. */
@@ -428,12 +417,11 @@ static bool lacks_source(const struct vm *vm)
 }
 
 /* What the VM as a whole says, for each of its attachments. */
-static int complete_attachments(struct oneib_documents *documents, struct vm *vm,
-                                struct oneib_error *err)
+static void complete_attachments(struct oneib_documents *documents, struct vm *vm)
 {
     struct vm_state state;
-    if (judge_state(documents, vm, &state, err) < 0 || judge_history(documents, vm, err) < 0)
-        return -1;
+    judge_state(documents, vm, &state);
+    judge_history(documents, vm);
 
     bool is_migrating = state.phase == ONEIB_MIGRATING;
     struct oneib_cloud *cloud = documents->cloud;
@@ -448,8 +436,7 @@ static int complete_attachments(struct oneib_documents *documents, struct vm *vm
             is_migrating && !lacks_source(vm) ? vm->before.host_id : ONEIB_NO_ID;
     }
     if (is_migrating && lacks_source(vm))
-        return oneib_id_set_add(&documents->vms_migrating, vm->id, err);
-    return 0;
+        oneib_id_set_add(&documents->vms_migrating, vm->id);
 }
 
 /* What NICs and history say is worth nothing when there are two of them. */
@@ -464,30 +451,32 @@ static bool is_odd(const struct vm *vm)
            vm->lcm_state.state == ONEIB_VALUE_REPEATED;
 }
 
-static int leave_for_another_document(struct oneib_documents *documents, const struct vm *vm,
-                                      struct oneib_error *err)
+static void leave_for_another_document(struct oneib_documents *documents, const struct vm *vm)
 {
     documents->cloud->attachment_count = vm->first;
     documents->odd = true;
-    return oneib_id_set_add(&documents->vms_odd, vm->id, err);
+    oneib_id_set_add(&documents->vms_odd, vm->id);
 }
 
-static int keep_vm(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
+static void keep_vm(struct oneib_documents *documents, struct vm *vm)
 {
     struct oneib_cloud *cloud = documents->cloud;
-    if (is_odd(vm) && !documents->decides)
-        return leave_for_another_document(documents, vm, err);
+    if (is_odd(vm) && !documents->decides) {
+        leave_for_another_document(documents, vm);
+        return;
+    }
     if (is_ambiguous(vm)) {
         cloud->attachment_count = vm->first;
-        return note_malformed(documents, vm->id,
-                              "ID, TEMPLATE or HISTORY_RECORDS is given more than once", err);
+        note_malformed(documents, vm->id,
+                       "ID, TEMPLATE or HISTORY_RECORDS is given more than once");
+        return;
     }
-    if (judge_repeated_nics(documents, vm, err) < 0 || judge_twins(documents, vm, err) < 0 ||
-        note_more_nics(documents, vm, err) < 0)
-        return -1;
+    judge_repeated_nics(documents, vm);
+    judge_twins(documents, vm);
+    note_more_nics(documents, vm);
     if (cloud->attachment_count == vm->first)
-        return 0;
-    return complete_attachments(documents, vm, err);
+        return;
+    complete_attachments(documents, vm);
 }
 
 static int read_children(struct oneib_reader *reader, struct oneib_documents *documents,
@@ -548,9 +537,9 @@ static int read_vm(struct oneib_reader *reader, struct oneib_documents *document
     }
 
     documents->cloud->vm_count++;
-    if (oneib_id_set_add(&documents->vms_seen, vm.id, err) < 0)
-        return -1;
-    return keep_vm(documents, &vm, err);
+    oneib_id_set_add(&documents->vms_seen, vm.id);
+    keep_vm(documents, &vm);
+    return 0;
 }
 
 /* One of two VMs with one id is forged. */
@@ -582,14 +571,11 @@ int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml,
     return refuse_repetitions(documents, &mark, err);
 }
 
-int oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id,
-                                       struct oneib_error *err)
+void oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id)
 {
     const size_t first_finding = documents->findings->count;
-    if (oneib_id_set_add(&documents->vms_seen, id, err) < 0 ||
-        note_malformed(documents, id, "its document is malformed, or too large", err) < 0)
-        return -1;
+    oneib_id_set_add(&documents->vms_seen, id);
+    note_malformed(documents, id, "its document is malformed, or too large");
     documents->cloud->vm_count++;
     oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_VM, id);
-    return 0;
 }

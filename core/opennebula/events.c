@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The subscription: a ZeroMQ SUB socket and the monitor that tells of its connection. */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "opennebula/events_internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -91,9 +92,7 @@ static bool watch(struct oneib_events *events)
 
 static int start(struct oneib_events *events, const char *endpoint, struct oneib_error *err)
 {
-    events->endpoint = strdup(endpoint);
-    if (!events->endpoint)
-        return oneib_fail_memory(err);
+    events->endpoint = oneib_strdup(endpoint);
     events->context = zmq_ctx_new();
     events->subscriber = events->context ? zmq_socket(events->context, ZMQ_SUB) : NULL;
     if (!events->subscriber || !set_options(events->subscriber, endpoint) ||
@@ -113,11 +112,7 @@ static void explain(struct oneib_events *events, const char *trouble)
 
 struct oneib_events *oneib_events_open(const char *endpoint, struct oneib_error *err)
 {
-    struct oneib_events *events = calloc(1, sizeof *events);
-    if (!events) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_events *events = oneib_alloc(1, sizeof *events);
     if (start(events, endpoint, err) < 0) {
         oneib_events_close(events);
         return NULL;

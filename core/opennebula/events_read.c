@@ -204,7 +204,7 @@ static bool read_given(const char *xml, size_t length, uint32_t *id)
         return false;
     oneib_text_append_bytes(&head, xml, (size_t)(end - xml));
     oneib_text_append(&head, "</PARAMETERS></CALL_INFO></HOOK_MESSAGE>");
-    if (oneib_text_failed(&head) || !read_document(head.data, head.length, &wanted))
+    if (!read_document(head.data, head.length, &wanted))
         return false;
     *id = wanted.id;
     return true;

@@ -4,12 +4,10 @@
 #include "opennebula/documents.h"
 #include <stdlib.h>
 
-int oneib_id_set_add(struct oneib_id_set *set, uint32_t id, struct oneib_error *err)
+void oneib_id_set_add(struct oneib_id_set *set, uint32_t id)
 {
-    if (oneib_reserve(&set->items, &set->capacity, set->count + 1, sizeof *set->items, err) < 0)
-        return -1;
+    oneib_grow(&set->items, &set->capacity, set->count + 1, sizeof *set->items);
     set->items[set->count++] = id;
-    return 0;
 }
 
 void oneib_id_set_sort(struct oneib_id_set *set)

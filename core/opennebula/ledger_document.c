@@ -121,11 +121,11 @@ static void take_resting(struct reading *reading, const struct oneib_value *valu
 static void take_host(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_host host;
-    struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &host.host_id) || !take_public_key(&values[1], host.key) ||
-        !take_time(&values[2], &host.since) || oneib_ledger_host(&reading->ledger, host.host_id) ||
-        oneib_ledger_pin(&reading->ledger, &host, &ignored) < 0)
+        !take_time(&values[2], &host.since) || oneib_ledger_host(&reading->ledger, host.host_id))
         find_wrong(reading, "a HOST");
+    else
+        oneib_ledger_pin(&reading->ledger, &host);
 }
 
 static void take_daemon(struct reading *reading, const struct oneib_value *values)
@@ -160,7 +160,6 @@ static bool take_guid(const struct oneib_value *value, oneib_guid *guid)
 static void take_fence(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_fence fence;
-    struct oneib_error ignored;
     uint64_t asked;
     if (!oneib_value_id(&values[0], &fence.host_id) ||
         !oneib_fence_wish_parse(word_of(&values[1]), &fence.wish) ||
@@ -171,8 +170,7 @@ static void take_fence(struct reading *reading, const struct oneib_value *values
         return;
     }
     fence.asked = (uint32_t)asked;
-    if (oneib_ledger_set_fence(&reading->ledger, &fence, &ignored) < 0)
-        find_wrong(reading, "a FENCE");
+    oneib_ledger_set_fence(&reading->ledger, &fence);
 }
 
 /* Behind its host's FENCE, as they are written. */
@@ -623,11 +621,9 @@ static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger
         "long, is more than one oneibd the writer (one.writer)?");
 }
 
-static int render(const struct oneib_ledger *ledger, struct oneib_text *text,
-                  struct oneib_error *err)
+static void render(const struct oneib_ledger *ledger, struct oneib_text *text)
 {
     oneib_ledger_render(ledger, text);
-    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
 }
 
 static int make_document(struct oneib_one *one, const struct oneib_ledger *ledger, uint32_t *id,
@@ -635,8 +631,8 @@ static int make_document(struct oneib_one *one, const struct oneib_ledger *ledge
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_text_append(&text, "NAME = \"" ONEIB_LEDGER_NAME "\"\n");
-    if (render(ledger, &text, err) < 0 ||
-        oneib_one_make_document(one, ONEIB_LEDGER_TYPE, text.data, id, err) < 0)
+    render(ledger, &text);
+    if (oneib_one_make_document(one, ONEIB_LEDGER_TYPE, text.data, id, err) < 0)
         return -1;
     return oneib_one_close_document(one, *id, err);
 }
@@ -645,8 +641,7 @@ static int replace_document(struct oneib_one *one, const struct oneib_ledger *le
                             struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
-    if (render(ledger, &text, err) < 0)
-        return -1;
+    render(ledger, &text);
     return oneib_one_replace_document(one, id, text.data, err);
 }
 
@@ -682,8 +677,7 @@ static int put(struct oneib_one *one, struct oneib_kept_ledger *kept, uint64_t s
 {
     struct oneib_ledger wanted;
     uint32_t id = kept->document_id;
-    if (oneib_ledger_copy(next, &wanted, err) < 0)
-        return -1;
+    oneib_ledger_copy(next, &wanted);
     wanted.serial = serial;
     const int outcome = kept->state == ONEIB_LEDGER_ABSENT
                             ? make_document(one, &wanted, &id, err)

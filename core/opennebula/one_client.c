@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/one_client.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "opennebula/documents_internal.h"
 #include "opennebula/transport.h"
@@ -39,17 +40,10 @@ struct oneib_one {
 struct oneib_one *oneib_one_open(const struct oneib_credentials *credentials, uint32_t timeout_ms,
                                  struct oneib_error *err)
 {
-    struct oneib_one *one = calloc(1, sizeof *one);
-    if (!one) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
-    one->endpoint = strdup(credentials->endpoint);
-    one->session = strdup(credentials->session);
-    if (!one->endpoint || !one->session)
-        oneib_fail_memory(err);
-    else
-        one->transport = oneib_transport_open(one->endpoint, timeout_ms, err);
+    struct oneib_one *one = oneib_alloc(1, sizeof *one);
+    one->endpoint = oneib_strdup(credentials->endpoint);
+    one->session = oneib_strdup(credentials->session);
+    one->transport = oneib_transport_open(one->endpoint, timeout_ms, err);
     if (!one->transport) {
         oneib_one_close(one);
         return NULL;
@@ -161,8 +155,9 @@ static int perform(struct oneib_one *one, struct call *call, xmlrpc_value *param
                    struct oneib_error *err)
 {
     xmlrpc_bool accepted = 0;
-    if (call->env.fault_occurred || !parameters)
-        return oneib_fail_memory(err);
+    if (call->env.fault_occurred)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "asking oned (%s): %s", call->method,
+                          call->env.fault_string);
 
     call->result =
         oneib_transport_call(one->transport, call->method, parameters, one->session, err);
@@ -288,12 +283,10 @@ int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char
 }
 
 /* "3,5,8" */
-static int name_vms(const uint32_t *ids, size_t count, struct oneib_text *text,
-                    struct oneib_error *err)
+static void name_vms(const uint32_t *ids, size_t count, struct oneib_text *text)
 {
     for (size_t i = 0; i < count; i++)
         oneib_text_printf(text, "%s%" PRIu32, i ? "," : "", ids[i]);
-    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
 }
 
 int oneib_one_vms(struct oneib_one *one, const uint32_t *ids, size_t count, char **xml,
@@ -301,8 +294,7 @@ int oneib_one_vms(struct oneib_one *one, const uint32_t *ids, size_t count, char
 {
     struct call call;
     oneib_autotext struct oneib_text names = {0};
-    if (name_vms(ids, count, &names, err) < 0)
-        return -1;
+    name_vms(ids, count, &names);
     call_begin(&call, "one.vmpool.infoset");
     snprintf(call.object, sizeof call.object, "%zu VMs", count);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(ssb)", one->session,
@@ -497,8 +489,6 @@ static int update_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
         oneib_text_printf(&attributes, "IB_VFS_FREE=\"%" PRId32 "\"\n", vfs_free);
     if (switches)
         oneib_text_printf(&attributes, "IB_SWITCH=\"%s\"\n", switches);
-    if (oneib_text_failed(&attributes))
-        return oneib_fail_memory(err);
     return object_update(one, "one.host.update", "host", host_id, attributes.data, err);
 }
 
@@ -613,8 +603,6 @@ int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib
     oneib_text_printf(&text, "\"\nIB_KEYS_SEAL=\"%s\"", seal);
     if (vfs_free >= 0)
         oneib_text_printf(&text, "\nIB_VFS_FREE=\"%" PRId32 "\"", vfs_free);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     if (object_update(one, "one.host.update", "host", host_id, text.data, err) < 0)
         return -1;
     if (check_keys(one, host_id, keys, count, seal, err) < 0)

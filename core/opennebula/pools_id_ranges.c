@@ -87,8 +87,10 @@ static int read_bounded(struct oneib_pools *pools, const struct pool *pool, int6
         return -1;
     if (!malformed)
         return 0;
-    if (first == last)
-        return oneib_id_set_add(pool->alone, (uint32_t)first, err);
+    if (first == last) {
+        oneib_id_set_add(pool->alone, (uint32_t)first);
+        return 0;
+    }
     const int64_t middle = first + (last - first) / 2;
     return read_bounded(pools, pool, first, middle, err) < 0 ||
                    read_bounded(pools, pool, middle + 1, last, err) < 0
@@ -177,10 +179,9 @@ int oneib_pools_read_window(struct oneib_pools *pools, int64_t first, int64_t la
     if (outcome < 0)
         return -1;
     oneib_pools_report_progress(pools);
-    return oneib_id_set_join(&pools->vms_stored_odd, &pools->vms_alone, err) < 0 ||
-                   oneib_id_set_join(&pools->vms_stored_odd, &pools->documents.vms_odd, err) < 0
-               ? -1
-               : 0;
+    oneib_id_set_join(&pools->vms_stored_odd, &pools->vms_alone);
+    oneib_id_set_join(&pools->vms_stored_odd, &pools->documents.vms_odd);
+    return 0;
 }
 
 /*

@@ -76,8 +76,7 @@ void oneib_pools_report_progress(const struct oneib_pools *pools);
 
 /* VMs that what was read names, that were not read yet and that the base's documents did not name.
  */
-int oneib_pools_newly_named(struct oneib_pools *pools, struct oneib_id_set *vms,
-                            struct oneib_error *err);
+void oneib_pools_newly_named(struct oneib_pools *pools, struct oneib_id_set *vms);
 
 /*
  * Everything that is left open by what was read: VMs that are named, the source hosts of migrating
@@ -97,8 +96,7 @@ uint32_t oneib_pools_vm_end(const struct oneib_pools *pools, const uint32_t *ids
  * Fills *named, sorted, when there are any of them at all; drop_others() drops those that are not
  * in it.
  */
-int oneib_pools_name_others(const struct oneib_pools *pools, struct oneib_id_set *named,
-                            struct oneib_error *err);
+void oneib_pools_name_others(const struct oneib_pools *pools, struct oneib_id_set *named);
 void oneib_pools_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named);
 
 /* The network as it is known now, also one of another driver; NULL: there is none. */
@@ -108,8 +106,7 @@ bool oneib_pools_is_doubtful(const struct oneib_pools *pools,
                              const struct oneib_attachment *attachment);
 
 /* Adds all of `more`; the set comes back sorted. */
-int oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more,
-                      struct oneib_error *err);
+void oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more);
 /* Drops those that `others`, sorted, has; the set comes back sorted. */
 void oneib_id_set_drop(struct oneib_id_set *set, const struct oneib_id_set *others);
 

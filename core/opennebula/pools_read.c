@@ -57,8 +57,6 @@ static int check_restrictions(const char *xml, size_t length, struct oneib_error
     if (missing == 0)
         return 0;
     append_lines(&shown, lines.data);
-    if (oneib_text_failed(&shown))
-        return oneib_fail_memory(err);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "oned lets ordinary users set %zu attributes that decide about partitions: "
                       "add to oned.conf %s%s, and restart oned ('oneib check' lists all lines)",
@@ -192,18 +190,23 @@ static int read_vm_as_stored(struct oneib_pools *pools, uint32_t id, struct onei
     size_t length;
     const struct oneib_id_set itself = {.items = &id, .count = 1};
     forget(documents, ONEIB_SUBJECT_VM, &itself);
-    if (oneib_one_vm_window(pools->one, id, id, &xml, &length, err) < 0)
-        return err->code == ONEIB_ERROR_TOO_LARGE
-                   ? oneib_documents_keep_unreadable_vm(documents, id, err)
-                   : -1;
+    if (oneib_one_vm_window(pools->one, id, id, &xml, &length, err) < 0) {
+        if (err->code == ONEIB_ERROR_TOO_LARGE) {
+            oneib_documents_keep_unreadable_vm(documents, id);
+            return 0;
+        }
+        return -1;
+    }
     oneib_pools_want_vms(documents, id, id);
     documents->decides = true;
     int outcome = oneib_documents_read_vms(documents, xml, length, err);
     documents->decides = false;
     free(xml);
-    return outcome < 0 && documents->malformed
-               ? oneib_documents_keep_unreadable_vm(documents, id, err)
-               : outcome;
+    if (outcome < 0 && documents->malformed) {
+        oneib_documents_keep_unreadable_vm(documents, id);
+        return 0;
+    }
+    return outcome;
 }
 
 /* Users can write what makes a document malformed into a VM or a network, not into a host. */
@@ -212,11 +215,14 @@ static int read_otherwise(struct oneib_pools *pools, const struct kind *kind, ui
 {
     switch (kind->subject) {
     case ONEIB_SUBJECT_VM:
-        return oneib_id_set_has(&pools->vms_stored_odd, id)
-                   ? oneib_documents_keep_unreadable_vm(&pools->documents, id, err)
-                   : read_vm_as_stored(pools, id, err);
+        if (oneib_id_set_has(&pools->vms_stored_odd, id)) {
+            oneib_documents_keep_unreadable_vm(&pools->documents, id);
+            return 0;
+        }
+        return read_vm_as_stored(pools, id, err);
     case ONEIB_SUBJECT_NETWORK:
-        return oneib_documents_keep_unreadable_network(&pools->documents, id, xml, length, err);
+        oneib_documents_keep_unreadable_network(&pools->documents, id, xml, length);
+        return 0;
     default:
         return -1;
     }
@@ -257,14 +263,11 @@ static int ask_one(struct oneib_pools *pools, const struct kind *kind, uint32_t 
     return outcome < 0 ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id) : 0;
 }
 
-int oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more,
-                      struct oneib_error *err)
+void oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        if (oneib_id_set_add(set, more->items[i], err) < 0)
-            return -1;
+        oneib_id_set_add(set, more->items[i]);
     oneib_id_set_sort(set);
-    return 0;
 }
 
 void oneib_id_set_drop(struct oneib_id_set *set, const struct oneib_id_set *others)
@@ -282,8 +285,7 @@ static int ask_each(struct oneib_pools *pools, const struct kind *kind,
                     const struct oneib_id_set *wanted, struct oneib_id_set *asked,
                     struct oneib_error *err)
 {
-    if (oneib_id_set_join(asked, wanted, err) < 0)
-        return -1;
+    oneib_id_set_join(asked, wanted);
     forget(&pools->documents, kind->subject, wanted);
     for (size_t i = 0; i < wanted->count; i++) {
         if (ask_one(pools, kind, wanted->items[i], err) < 0)
@@ -315,7 +317,7 @@ static int read_many_hosts(struct oneib_pools *pools, struct oneib_error *err)
     int outcome = oneib_pools_read_hosts(pools, err);
     for (size_t i = 0; outcome == 0 && i < base->host_count; i++)
         if (!oneib_cloud_host(pools->documents.cloud, base->hosts[i].id))
-            outcome = oneib_id_set_add(&missing, base->hosts[i].id, err);
+            oneib_id_set_add(&missing, base->hosts[i].id);
     if (outcome == 0)
         outcome = ask_each(pools, &host_kind, &missing, &pools->hosts_asked, err);
     oneib_id_set_clear(&missing);

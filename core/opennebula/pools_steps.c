@@ -42,74 +42,60 @@ static bool vm_is_known(const struct oneib_cloud *cloud, uint32_t id)
 }
 
 /* New lessees; all of a network that was not known. */
-static int add_lessees_of(const struct oneib_pools *pools, const struct oneib_network *network,
-                          struct oneib_id_set *vms, struct oneib_error *err)
+static void add_lessees_of(const struct oneib_pools *pools, const struct oneib_network *network,
+                           struct oneib_id_set *vms)
 {
     const struct oneib_network *before = oneib_cloud_network(pools->base, network->id);
     for (size_t i = 0; i < network->vm_count; i++)
-        if ((!before || !oneib_network_names_vm(before, network->vms[i])) &&
-            oneib_id_set_add(vms, network->vms[i], err) < 0)
-            return -1;
-    return 0;
+        if (!before || !oneib_network_names_vm(before, network->vms[i]))
+            oneib_id_set_add(vms, network->vms[i]);
 }
 
 /* Of another driver's network only VMs that have a NIC of ours count, and get no new ones. */
-static int add_attached(const struct oneib_pools *pools, const struct oneib_network *network,
-                        struct oneib_id_set *vms, struct oneib_error *err)
+static void add_attached(const struct oneib_pools *pools, const struct oneib_network *network,
+                         struct oneib_id_set *vms)
 {
     const struct oneib_cloud *base = pools->base;
     if (oneib_cloud_network(base, network->id))
-        return 0;
+        return;
     for (size_t i = 0; i < base->attachment_count; i++)
-        if (base->attachments[i].network_id == network->id &&
-            oneib_id_set_add(vms, base->attachments[i].vm_id, err) < 0)
-            return -1;
-    return 0;
+        if (base->attachments[i].network_id == network->id)
+            oneib_id_set_add(vms, base->attachments[i].vm_id);
 }
 
-static int add_lessees(const struct oneib_pools *pools, struct oneib_id_set *vms,
-                       struct oneib_error *err)
+static void add_lessees(const struct oneib_pools *pools, struct oneib_id_set *vms)
 {
     const struct oneib_cloud *cloud = pools->documents.cloud;
     for (size_t i = 0; i < cloud->network_count; i++)
-        if ((cloud->networks[i].other_driver
-                 ? add_attached(pools, &cloud->networks[i], vms, err)
-                 : add_lessees_of(pools, &cloud->networks[i], vms, err)) < 0)
-            return -1;
-    return 0;
+        if (cloud->networks[i].other_driver)
+            add_attached(pools, &cloud->networks[i], vms);
+        else
+            add_lessees_of(pools, &cloud->networks[i], vms);
 }
 
-static int add_unknown_vms(const struct oneib_pools *pools, struct oneib_id_set *vms,
-                           struct oneib_error *err)
+static void add_unknown_vms(const struct oneib_pools *pools, struct oneib_id_set *vms)
 {
     const struct oneib_id_set *named = &pools->documents.vms_named;
     for (size_t i = 0; i < named->count; i++)
-        if (!vm_is_known(pools->base, named->items[i]) &&
-            oneib_id_set_add(vms, named->items[i], err) < 0)
-            return -1;
-    return 0;
+        if (!vm_is_known(pools->base, named->items[i]))
+            oneib_id_set_add(vms, named->items[i]);
 }
 
-int oneib_pools_newly_named(struct oneib_pools *pools, struct oneib_id_set *vms,
-                            struct oneib_error *err)
+void oneib_pools_newly_named(struct oneib_pools *pools, struct oneib_id_set *vms)
 {
     struct oneib_documents *documents = &pools->documents;
     oneib_id_set_sort(&documents->vms_named);
     oneib_id_set_sort(&documents->vms_seen);
-    if (add_unknown_vms(pools, vms, err) < 0 || add_lessees(pools, vms, err) < 0)
-        return -1;
+    add_unknown_vms(pools, vms);
+    add_lessees(pools, vms);
     oneib_id_set_drop(vms, &documents->vms_seen);
     oneib_id_set_drop(vms, &pools->vms_asked);
-    return 0;
 }
 
 static int ask_newly_named(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
-    if (oneib_pools_newly_named(pools, &wanted, err) < 0) {
-        oneib_id_set_clear(&wanted);
-        return -1;
-    }
+    oneib_pools_newly_named(pools, &wanted);
     return oneib_pools_ask_vms(pools, &wanted, asked, err);
 }
 
@@ -126,14 +112,15 @@ static int ask_set(struct oneib_pools *pools, struct oneib_id_set *set, bool *as
  * On a host, what vouches for a NIC must not be older than the NIC: a lease that ended since would
  * vouch for a forged one.
  */
-static int want_network(const struct oneib_pools *pools, const struct oneib_attachment *attachment,
-                        struct oneib_id_set *wanted, struct oneib_error *err)
+static void want_network(const struct oneib_pools *pools, const struct oneib_attachment *attachment,
+                         struct oneib_id_set *wanted)
 {
     const uint32_t id = attachment->network_id;
     if (id == ONEIB_NO_ID)
-        return 0;
+        return;
     const bool is_stale = attachment->phase != ONEIB_ABSENT && !network_is_fresh(pools, id);
-    return is_stale || !oneib_pools_network(pools, id) ? oneib_id_set_add(wanted, id, err) : 0;
+    if (is_stale || !oneib_pools_network(pools, id))
+        oneib_id_set_add(wanted, id);
 }
 
 static bool has_nic_of(const struct oneib_cloud *cloud, uint32_t network_id)
@@ -160,35 +147,28 @@ static bool is_known_parent(const struct oneib_pools *pools, const struct oneib_
     return parent && oneib_network_may_have_reservation(parent, network->id);
 }
 
-static int want_parent(const struct oneib_pools *pools, const struct oneib_network *network,
-                       struct oneib_id_set *wanted, struct oneib_error *err)
+static void want_parent(const struct oneib_pools *pools, const struct oneib_network *network,
+                        struct oneib_id_set *wanted)
 {
     const uint32_t id = network->parent_id;
     if (!needs_parent(pools, network) || is_known_parent(pools, network))
-        return 0;
-    return oneib_id_set_add(wanted, id, err);
+        return;
+    oneib_id_set_add(wanted, id);
 }
 
-static int want_networks(const struct oneib_pools *pools, struct oneib_id_set *wanted,
-                         struct oneib_error *err)
+static void want_networks(const struct oneib_pools *pools, struct oneib_id_set *wanted)
 {
     const struct oneib_cloud *cloud = pools->documents.cloud;
     for (size_t i = 0; i < cloud->attachment_count; i++)
-        if (want_network(pools, &cloud->attachments[i], wanted, err) < 0)
-            return -1;
+        want_network(pools, &cloud->attachments[i], wanted);
     for (size_t i = 0; i < cloud->network_count; i++)
-        if (want_parent(pools, &cloud->networks[i], wanted, err) < 0)
-            return -1;
-    return 0;
+        want_parent(pools, &cloud->networks[i], wanted);
 }
 
 static int ask_networks(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
-    if (want_networks(pools, &wanted, err) < 0) {
-        oneib_id_set_clear(&wanted);
-        return -1;
-    }
+    want_networks(pools, &wanted);
     return oneib_pools_ask_networks(pools, &wanted, asked, err);
 }
 
@@ -213,21 +193,25 @@ static bool can_wait(const struct oneib_pools *pools, uint32_t host_id)
     return pools->options->hosts_later && host && host->port_count > 0;
 }
 
-static int want_host(const struct oneib_pools *pools, const struct oneib_attachment *attachment,
-                     uint32_t id, struct oneib_id_set *wanted, struct oneib_error *err)
+static void want_host(const struct oneib_pools *pools, const struct oneib_attachment *attachment,
+                      uint32_t id, struct oneib_id_set *wanted)
 {
     /* A stored VM's last host may be long gone, and does not matter. */
     if (id == ONEIB_NO_ID || attachment->phase == ONEIB_ABSENT)
-        return 0;
-    if (!host_is_known(pools, id))
-        return oneib_id_set_add(wanted, id, err);
+        return;
+    if (!host_is_known(pools, id)) {
+        oneib_id_set_add(wanted, id);
+        return;
+    }
     if (host_is_fresh(pools, id))
-        return 0;
-    if (id == attachment->host_id && lacks_its_device(pools, attachment))
-        return oneib_id_set_add(wanted, id, err);
+        return;
+    if (id == attachment->host_id && lacks_its_device(pools, attachment)) {
+        oneib_id_set_add(wanted, id);
+        return;
+    }
     if (!is_on_its_way(attachment))
-        return 0;
-    return oneib_id_set_add(can_wait(pools, id) ? pools->options->hosts_later : wanted, id, err);
+        return;
+    oneib_id_set_add(can_wait(pools, id) ? pools->options->hosts_later : wanted, id);
 }
 
 static int ask_hosts(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
@@ -236,11 +220,8 @@ static int ask_hosts(struct oneib_pools *pools, bool *asked, struct oneib_error 
     const struct oneib_cloud *cloud = pools->documents.cloud;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
-        if (want_host(pools, attachment, attachment->host_id, &wanted, err) < 0 ||
-            want_host(pools, attachment, attachment->source_host_id, &wanted, err) < 0) {
-            oneib_id_set_clear(&wanted);
-            return -1;
-        }
+        want_host(pools, attachment, attachment->host_id, &wanted);
+        want_host(pools, attachment, attachment->source_host_id, &wanted);
     }
     return oneib_pools_ask_hosts(pools, &wanted, asked, err);
 }
@@ -286,8 +267,8 @@ static uint32_t its_vm(const struct oneib_attachment *attachment)
 }
 
 /* Those of the base whose network was read again, and whose VM was not. */
-static int collect_old_doubts(const struct oneib_pools *pools, culprit culprit_of,
-                              struct oneib_id_set *wanted, struct oneib_error *err)
+static void collect_old_doubts(const struct oneib_pools *pools, culprit culprit_of,
+                               struct oneib_id_set *wanted)
 {
     const struct oneib_cloud *base = pools->base;
     for (size_t i = 0; i < base->attachment_count; i++) {
@@ -296,26 +277,21 @@ static int collect_old_doubts(const struct oneib_pools *pools, culprit culprit_o
             oneib_id_set_has(&pools->documents.vms_seen, attachment->vm_id) ||
             oneib_id_set_has(&pools->vms_asked, attachment->vm_id))
             continue;
-        if (oneib_pools_is_doubtful(pools, attachment) &&
-            oneib_id_set_add(wanted, culprit_of(attachment), err) < 0)
-            return -1;
+        if (oneib_pools_is_doubtful(pools, attachment))
+            oneib_id_set_add(wanted, culprit_of(attachment));
     }
-    return 0;
 }
 
-static int collect_doubts(struct oneib_pools *pools, culprit culprit_of,
-                          struct oneib_id_set *wanted, struct oneib_error *err)
+static void collect_doubts(struct oneib_pools *pools, culprit culprit_of,
+                           struct oneib_id_set *wanted)
 {
     const struct oneib_cloud *cloud = pools->documents.cloud;
     for (size_t i = 0; i < cloud->attachment_count; i++)
-        if (oneib_pools_is_doubtful(pools, &cloud->attachments[i]) &&
-            oneib_id_set_add(wanted, culprit_of(&cloud->attachments[i]), err) < 0)
-            return -1;
+        if (oneib_pools_is_doubtful(pools, &cloud->attachments[i]))
+            oneib_id_set_add(wanted, culprit_of(&cloud->attachments[i]));
     oneib_id_set_sort(&pools->documents.vms_seen);
-    if (collect_old_doubts(pools, culprit_of, wanted, err) < 0)
-        return -1;
+    collect_old_doubts(pools, culprit_of, wanted);
     oneib_id_set_sort(wanted);
-    return 0;
 }
 
 typedef int (*asker)(struct oneib_pools *pools, const struct oneib_id_set *wanted,
@@ -325,9 +301,8 @@ static int ask_culprits(struct oneib_pools *pools, culprit culprit_of, asker ask
                         struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
-    int outcome = collect_doubts(pools, culprit_of, &wanted, err);
-    if (outcome == 0)
-        outcome = ask_again(pools, &wanted, err);
+    collect_doubts(pools, culprit_of, &wanted);
+    int outcome = ask_again(pools, &wanted, err);
     oneib_id_set_clear(&wanted);
     return outcome;
 }
@@ -389,9 +364,10 @@ static int confirm_highest(struct oneib_pools *pools, struct oneib_error *err)
     return 0;
 }
 
-static int name_network(struct oneib_id_set *named, uint32_t id, struct oneib_error *err)
+static void name_network(struct oneib_id_set *named, uint32_t id)
 {
-    return id == ONEIB_NO_ID ? 0 : oneib_id_set_add(named, id, err);
+    if (id != ONEIB_NO_ID)
+        oneib_id_set_add(named, id);
 }
 
 static bool vm_was_read(const struct oneib_pools *pools, uint32_t id)
@@ -401,73 +377,54 @@ static bool vm_was_read(const struct oneib_pools *pools, uint32_t id)
 }
 
 /* What is known from before, and was not read again. */
-static int name_networks_of_base(const struct oneib_pools *pools, struct oneib_id_set *named,
-                                 struct oneib_error *err)
+static void name_networks_of_base(const struct oneib_pools *pools, struct oneib_id_set *named)
 {
     const struct oneib_cloud *base = pools->base;
     for (size_t i = 0; i < base->attachment_count; i++)
-        if (!vm_was_read(pools, base->attachments[i].vm_id) &&
-            name_network(named, base->attachments[i].network_id, err) < 0)
-            return -1;
+        if (!vm_was_read(pools, base->attachments[i].vm_id))
+            name_network(named, base->attachments[i].network_id);
     for (size_t i = 0; i < base->network_count; i++)
-        if (!base->networks[i].other_driver && !network_is_fresh(pools, base->networks[i].id) &&
-            name_network(named, base->networks[i].parent_id, err) < 0)
-            return -1;
-    return 0;
+        if (!base->networks[i].other_driver && !network_is_fresh(pools, base->networks[i].id))
+            name_network(named, base->networks[i].parent_id);
 }
 
-static int name_networks_of_read(const struct oneib_cloud *read, struct oneib_id_set *named,
-                                 struct oneib_error *err)
+static void name_networks_of_read(const struct oneib_cloud *read, struct oneib_id_set *named)
 {
     for (size_t i = 0; i < read->attachment_count; i++)
-        if (name_network(named, read->attachments[i].network_id, err) < 0)
-            return -1;
+        name_network(named, read->attachments[i].network_id);
     for (size_t i = 0; i < read->network_count; i++)
-        if (!read->networks[i].other_driver &&
-            name_network(named, read->networks[i].parent_id, err) < 0)
-            return -1;
-    return 0;
+        if (!read->networks[i].other_driver)
+            name_network(named, read->networks[i].parent_id);
 }
 
 /* What NICs name themselves. */
-static int name_by_nics(const struct oneib_pools *pools, struct oneib_id_set *named,
-                        struct oneib_error *err)
+static void name_by_nics(const struct oneib_pools *pools, struct oneib_id_set *named)
 {
     const struct oneib_cloud *read = pools->documents.cloud, *base = pools->base;
     for (size_t i = 0; i < read->attachment_count; i++)
-        if (name_network(named, read->attachments[i].network_id, err) < 0)
-            return -1;
+        name_network(named, read->attachments[i].network_id);
     for (size_t i = 0; i < base->attachment_count; i++)
-        if (!vm_was_read(pools, base->attachments[i].vm_id) &&
-            name_network(named, base->attachments[i].network_id, err) < 0)
-            return -1;
+        if (!vm_was_read(pools, base->attachments[i].vm_id))
+            name_network(named, base->attachments[i].network_id);
     oneib_id_set_sort(named);
-    return 0;
 }
 
 /* Those of other drivers that NICs name name their parents. */
-static int name_parents_of_others(const struct oneib_cloud *cloud,
-                                  const struct oneib_id_set *by_nics, struct oneib_id_set *named,
-                                  struct oneib_error *err)
+static void name_parents_of_others(const struct oneib_cloud *cloud,
+                                   const struct oneib_id_set *by_nics, struct oneib_id_set *named)
 {
     for (size_t i = 0; i < cloud->network_count; i++)
-        if (cloud->networks[i].other_driver && oneib_id_set_has(by_nics, cloud->networks[i].id) &&
-            name_network(named, cloud->networks[i].parent_id, err) < 0)
-            return -1;
-    return 0;
+        if (cloud->networks[i].other_driver && oneib_id_set_has(by_nics, cloud->networks[i].id))
+            name_network(named, cloud->networks[i].parent_id);
 }
 
-static int add_parents_of_others(const struct oneib_pools *pools, struct oneib_id_set *named,
-                                 struct oneib_error *err)
+static void add_parents_of_others(const struct oneib_pools *pools, struct oneib_id_set *named)
 {
     struct oneib_id_set by_nics = {0};
-    int outcome = name_by_nics(pools, &by_nics, err);
-    if (outcome == 0)
-        outcome = name_parents_of_others(pools->documents.cloud, &by_nics, named, err);
-    if (outcome == 0)
-        outcome = name_parents_of_others(pools->base, &by_nics, named, err);
+    name_by_nics(pools, &by_nics);
+    name_parents_of_others(pools->documents.cloud, &by_nics, named);
+    name_parents_of_others(pools->base, &by_nics, named);
     oneib_id_set_clear(&by_nics);
-    return outcome;
 }
 
 static bool has_others(const struct oneib_cloud *cloud)
@@ -475,18 +432,15 @@ static bool has_others(const struct oneib_cloud *cloud)
     return oneib_cloud_count_infiniband(cloud) < cloud->network_count;
 }
 
-int oneib_pools_name_others(const struct oneib_pools *pools, struct oneib_id_set *named,
-                            struct oneib_error *err)
+void oneib_pools_name_others(const struct oneib_pools *pools, struct oneib_id_set *named)
 {
     const struct oneib_cloud *read = pools->documents.cloud;
     if (!has_others(read) && !has_others(pools->base))
-        return 0;
-    if (name_networks_of_read(read, named, err) < 0 ||
-        name_networks_of_base(pools, named, err) < 0 ||
-        add_parents_of_others(pools, named, err) < 0)
-        return -1;
+        return;
+    name_networks_of_read(read, named);
+    name_networks_of_base(pools, named);
+    add_parents_of_others(pools, named);
     oneib_id_set_sort(named);
-    return 0;
 }
 
 void oneib_pools_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named)
@@ -503,14 +457,12 @@ void oneib_pools_drop_others(struct oneib_cloud *cloud, const struct oneib_id_se
 }
 
 /* Networks of other drivers were read because an event named them, or a NIC that is gone. */
-static int forget_others(struct oneib_pools *pools, struct oneib_error *err)
+static void forget_others(struct oneib_pools *pools)
 {
     struct oneib_id_set named = {0};
-    int outcome = oneib_pools_name_others(pools, &named, err);
-    if (outcome == 0)
-        oneib_pools_drop_others(pools->documents.cloud, &named);
+    oneib_pools_name_others(pools, &named);
+    oneib_pools_drop_others(pools->documents.cloud, &named);
     oneib_id_set_clear(&named);
-    return outcome;
 }
 
 int oneib_pools_complete(struct oneib_pools *pools, struct oneib_error *err)
@@ -521,5 +473,6 @@ int oneib_pools_complete(struct oneib_pools *pools, struct oneib_error *err)
         return -1;
     mark_unleased(pools);
     oneib_id_set_sort(&pools->documents.vms_seen);
-    return forget_others(pools, err);
+    forget_others(pools);
+    return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/transport.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "opennebula/call_apart.h"
 #include <pthread.h>
 #include <signal.h>
@@ -72,11 +73,7 @@ struct oneib_transport *oneib_transport_open(const char *endpoint, uint32_t time
                                              struct oneib_error *err)
 {
     xmlrpc_env env;
-    struct oneib_transport *transport = calloc(1, sizeof *transport);
-    if (!transport) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_transport *transport = oneib_alloc(1, sizeof *transport);
     *transport = (struct oneib_transport){.endpoint = endpoint, .timeout_ms = timeout_ms};
 
     xmlrpc_env_init(&env);

@@ -10,30 +10,28 @@
 #define STATE_CLONING 10
 #define LCM_INIT 0
 
-int oneib_work_queue_vm(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err)
+void oneib_work_queue_vm(struct oneib_work_queue *queue, uint32_t id)
 {
-    return oneib_id_set_add(&queue->vms, id, err);
+    oneib_id_set_add(&queue->vms, id);
 }
 
-int oneib_work_queue_network(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err)
+void oneib_work_queue_network(struct oneib_work_queue *queue, uint32_t id)
 {
-    return oneib_id_set_add(&queue->networks, id, err);
+    oneib_id_set_add(&queue->networks, id);
 }
 
-int oneib_work_queue_host(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err)
+void oneib_work_queue_host(struct oneib_work_queue *queue, uint32_t id)
 {
-    return oneib_id_set_add(&queue->hosts, id, err);
+    oneib_id_set_add(&queue->hosts, id);
 }
 
-int oneib_work_queue_join(struct oneib_work_queue *queue, const struct oneib_work_queue *more,
-                          struct oneib_error *err)
+void oneib_work_queue_join(struct oneib_work_queue *queue, const struct oneib_work_queue *more)
 {
     queue->everything = queue->everything || more->everything;
     queue->new_vms = queue->new_vms || more->new_vms;
-    if (oneib_id_set_join(&queue->vms, &more->vms, err) < 0 ||
-        oneib_id_set_join(&queue->networks, &more->networks, err) < 0)
-        return -1;
-    return oneib_id_set_join(&queue->hosts, &more->hosts, err);
+    oneib_id_set_join(&queue->vms, &more->vms);
+    oneib_id_set_join(&queue->networks, &more->networks);
+    oneib_id_set_join(&queue->hosts, &more->hosts);
 }
 
 bool oneib_work_queue_is_empty(const struct oneib_work_queue *queue)
@@ -81,8 +79,7 @@ bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud)
     return false;
 }
 
-int oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_work_queue *queue,
-                               struct oneib_error *err)
+void oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_work_queue *queue)
 {
     uint32_t last = ONEIB_NO_ID;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
@@ -90,10 +87,8 @@ int oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_wor
         if (attachment->vm_id == last || !is_unsettled(attachment))
             continue;
         last = attachment->vm_id;
-        if (oneib_work_queue_vm(queue, last, err) < 0)
-            return -1;
+        oneib_work_queue_vm(queue, last);
     }
-    return 0;
 }
 
 void oneib_work_queue_clear(struct oneib_work_queue *queue)

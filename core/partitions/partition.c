@@ -44,35 +44,28 @@ const char *oneib_member_kind_name(enum oneib_member_kind kind)
     return NULL;
 }
 
-struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table,
-                                                  struct oneib_error *err)
+struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table)
 {
-    if (oneib_reserve(&table->items, &table->capacity, table->count + 1, sizeof *table->items,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
     struct oneib_partition *added = &table->items[table->count++];
     *added = (struct oneib_partition){0};
     return added;
 }
 
-int oneib_partition_add_members(struct oneib_partition *partition,
-                                const struct oneib_member *members, size_t count,
-                                struct oneib_error *err)
+void oneib_partition_add_members(struct oneib_partition *partition,
+                                 const struct oneib_member *members, size_t count)
 {
     if (count == 0)
-        return 0;
-    if (oneib_reserve(&partition->members, &partition->member_capacity,
-                      partition->member_count + count, sizeof *partition->members, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&partition->members, &partition->member_capacity, partition->member_count + count,
+               sizeof *partition->members);
     memcpy(partition->members + partition->member_count, members, count * sizeof *members);
     partition->member_count += count;
-    return 0;
 }
 
-int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member,
-                               struct oneib_error *err)
+void oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member)
 {
-    return oneib_partition_add_members(partition, &member, 1, err);
+    oneib_partition_add_members(partition, &member, 1);
 }
 
 int oneib_member_compare(const struct oneib_member *left, const struct oneib_member *right)

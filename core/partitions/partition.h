@@ -76,15 +76,12 @@ bool oneib_partition_name_valid(const char *name);
 /* "ALL", "ALL_CAS", ... as in the file; NULL for ONEIB_MEMBER_GUID. */
 const char *oneib_member_kind_name(enum oneib_member_kind kind);
 
-/* A zeroed partition at the end (valid until the next add), NULL when out of memory. */
-struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table,
-                                                  struct oneib_error *err);
-int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member,
-                               struct oneib_error *err);
+/* A zeroed partition at the end (valid until the next add). */
+struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table);
+void oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member);
 /* `members` may be NULL when `count` is 0. */
-int oneib_partition_add_members(struct oneib_partition *partition,
-                                const struct oneib_member *members, size_t count,
-                                struct oneib_error *err);
+void oneib_partition_add_members(struct oneib_partition *partition,
+                                 const struct oneib_member *members, size_t count);
 /*
  * Canonical order: the default partition first, then by key; members wildcards first (in enum
  * order: in opensm a later entry overrides an earlier one), SELF, then by GUID; of two equal GUIDs
@@ -168,9 +165,9 @@ struct oneib_changes {
  * for each of its members, a removed one likewise (MEMBER_REMOVED). Both tables must stay alive
  * while *changes is used.
  */
-int oneib_partitions_diff(const struct oneib_partition_table *before,
-                          const struct oneib_partition_table *after, struct oneib_changes *changes,
-                          struct oneib_error *err);
+void oneib_partitions_diff(const struct oneib_partition_table *before,
+                           const struct oneib_partition_table *after,
+                           struct oneib_changes *changes);
 void oneib_changes_clear(struct oneib_changes *changes);
 
 #endif

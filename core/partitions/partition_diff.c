@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "partitions/partition.h"
 #include <stdlib.h>
@@ -19,7 +20,6 @@ struct places {
 struct comparison {
     struct places before, after; /* scratch of the pair of partitions at hand */
     struct oneib_changes *changes;
-    struct oneib_error *err;
 };
 
 /* Equal ones in the order of the file. */
@@ -40,15 +40,12 @@ static void keep_last_of_equals(struct places *places)
 }
 
 /* The members of a partition (NULL: none) in canonical order, each once. */
-static int collect_places(const struct oneib_partition *partition, struct places *places,
-                          struct oneib_error *err)
+static void collect_places(const struct oneib_partition *partition, struct places *places)
 {
     places->count = 0;
     if (!partition || partition->member_count == 0)
-        return 0;
-    if (oneib_reserve(&places->items, &places->capacity, partition->member_count,
-                      sizeof *places->items, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&places->items, &places->capacity, partition->member_count, sizeof *places->items);
 
     size_t wildcards = 0;
     for (size_t i = 0; i < partition->member_count; i++) {
@@ -58,7 +55,6 @@ static int collect_places(const struct oneib_partition *partition, struct places
     }
     ONEIB_SORT(places->items, places->count, compare_places);
     keep_last_of_equals(places);
-    return 0;
 }
 
 static bool same_wildcards(const struct places *a, const struct places *b)
@@ -104,21 +100,18 @@ static bool order_differs(const struct places *before, const struct places *afte
     return false;
 }
 
-static int add_change(struct comparison *comparison, struct oneib_change change)
+static void add_change(struct comparison *comparison, struct oneib_change change)
 {
     struct oneib_changes *changes = comparison->changes;
-    if (oneib_reserve(&changes->items, &changes->capacity, changes->count + 1,
-                      sizeof *changes->items, comparison->err) < 0)
-        return -1;
+    oneib_grow(&changes->items, &changes->capacity, changes->count + 1, sizeof *changes->items);
     changes->items[changes->count++] = change;
     changes->members_added += change.kind == ONEIB_MEMBER_ADDED;
     changes->members_removed += change.kind == ONEIB_MEMBER_REMOVED;
     changes->members_changed += change.kind == ONEIB_MEMBER_CHANGED;
-    return 0;
 }
 
-static int compare_members(struct comparison *comparison, const struct oneib_partition *before,
-                           const struct oneib_partition *after)
+static void compare_members(struct comparison *comparison, const struct oneib_partition *before,
+                            const struct oneib_partition *after)
 {
     const struct places *old = &comparison->before;
     const struct places *new = &comparison->after;
@@ -140,21 +133,19 @@ static int compare_members(struct comparison *comparison, const struct oneib_par
             change.old_membership = old->items[i].member->membership;
             changed = change.old_membership != change.member.membership;
         }
-        if (changed && add_change(comparison, change) < 0)
-            return -1;
+        if (changed)
+            add_change(comparison, change);
         i += order <= 0;
         j += order >= 0;
     }
-    return 0;
 }
 
 /* One of the two may be NULL. */
-static int compare_pair(struct comparison *comparison, const struct oneib_partition *before,
-                        const struct oneib_partition *after)
+static void compare_pair(struct comparison *comparison, const struct oneib_partition *before,
+                         const struct oneib_partition *after)
 {
-    if (collect_places(before, &comparison->before, comparison->err) < 0 ||
-        collect_places(after, &comparison->after, comparison->err) < 0)
-        return -1;
+    collect_places(before, &comparison->before);
+    collect_places(after, &comparison->after);
 
     struct oneib_change change = {.before = before, .after = after};
     if (!before)
@@ -166,9 +157,9 @@ static int compare_pair(struct comparison *comparison, const struct oneib_partit
 
     bool same = before && after && oneib_partition_heads_equal(before, after) &&
                 !order_differs(&comparison->before, &comparison->after);
-    if (!same && add_change(comparison, change) < 0)
-        return -1;
-    return compare_members(comparison, before, after);
+    if (!same)
+        add_change(comparison, change);
+    compare_members(comparison, before, after);
 }
 
 ONEIB_ORDER(compare_partition_pointers, struct oneib_partition *const,
@@ -178,9 +169,7 @@ ONEIB_ORDER(compare_partition_pointers, struct oneib_partition *const,
  * memory. */
 static const struct oneib_partition **sorted_partitions(const struct oneib_partition_table *table)
 {
-    const struct oneib_partition **sorted = calloc(table->count + 1, sizeof *sorted);
-    if (!sorted)
-        return NULL;
+    const struct oneib_partition **sorted = oneib_alloc(table->count + 1, sizeof *sorted);
     for (size_t i = 0; i < table->count; i++)
         sorted[i] = &table->items[i];
     ONEIB_SORT(sorted, table->count, compare_partition_pointers);
@@ -188,40 +177,34 @@ static const struct oneib_partition **sorted_partitions(const struct oneib_parti
 }
 
 /* Both lists end in NULL. A name is a property, not an identity: pairs are made by key alone. */
-static int compare_lists(struct comparison *comparison, const struct oneib_partition **before,
-                         const struct oneib_partition **after)
+static void compare_lists(struct comparison *comparison, const struct oneib_partition **before,
+                          const struct oneib_partition **after)
 {
     while (*before || *after) {
         bool same_key = *before && *after && (*before)->pkey == (*after)->pkey;
         bool take_before =
             same_key || !*after || (*before && oneib_partition_compare(*before, *after) < 0);
         bool take_after = same_key || !take_before;
-        if (compare_pair(comparison, take_before ? *before : NULL, take_after ? *after : NULL) < 0)
-            return -1;
+        compare_pair(comparison, take_before ? *before : NULL, take_after ? *after : NULL);
         before += take_before;
         after += take_after;
     }
-    return 0;
 }
 
-int oneib_partitions_diff(const struct oneib_partition_table *before,
-                          const struct oneib_partition_table *after, struct oneib_changes *changes,
-                          struct oneib_error *err)
+void oneib_partitions_diff(const struct oneib_partition_table *before,
+                           const struct oneib_partition_table *after, struct oneib_changes *changes)
 {
-    struct comparison comparison = {.changes = changes, .err = err};
+    struct comparison comparison = {.changes = changes};
     const struct oneib_partition **old = sorted_partitions(before);
     const struct oneib_partition **new = sorted_partitions(after);
 
     oneib_changes_clear(changes);
-    int result = old && new ? compare_lists(&comparison, old, new) : oneib_fail_memory(err);
-    if (result < 0)
-        oneib_changes_clear(changes);
+    compare_lists(&comparison, old, new);
 
     free(old);
     free(new);
     free(comparison.before.items);
     free(comparison.after.items);
-    return result;
 }
 
 void oneib_changes_clear(struct oneib_changes *changes)

@@ -6,6 +6,7 @@
  */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include "partitions/partition.h"
@@ -384,7 +385,8 @@ static int parse_member(struct parser *parser, struct oneib_partition *partition
                              "it for limited",
                              SHOW(suffix));
     }
-    return oneib_partition_add_member(partition, member, parser->err);
+    oneib_partition_add_member(partition, member);
+    return 0;
 }
 
 /* The ';' of a partition whose text so far ends on line `last`. */
@@ -418,12 +420,9 @@ static int parse_members(struct parser *parser, struct oneib_partition *partitio
 
 static int parse_partition(struct parser *parser)
 {
-    if (oneib_reserve(&parser->lines, &parser->line_capacity, parser->table->count + 1,
-                      sizeof *parser->lines, parser->err) < 0)
-        return -1;
-    struct oneib_partition *partition = oneib_partition_table_add(parser->table, parser->err);
-    if (!partition)
-        return -1;
+    oneib_grow(&parser->lines, &parser->line_capacity, parser->table->count + 1,
+               sizeof *parser->lines);
+    struct oneib_partition *partition = oneib_partition_table_add(parser->table);
     parser->lines[parser->table->count - 1] = parser->line;
 
     if (parse_head(parser, partition) < 0)
@@ -467,9 +466,7 @@ ONEIB_ORDER(compare_by_name, struct definition,
 static int check_unique(struct parser *parser)
 {
     size_t count = parser->table->count;
-    oneib_autofree struct definition *definitions = calloc(count + 1, sizeof *definitions);
-    if (!definitions)
-        return oneib_fail_memory(parser->err);
+    oneib_autofree struct definition *definitions = oneib_alloc(count + 1, sizeof *definitions);
     for (size_t i = 0; i < count; i++)
         definitions[i] = (struct definition){&parser->table->items[i], parser->lines[i]};
 

@@ -84,9 +84,8 @@ static void name_port(const struct oneib_qos_port *port, size_t named, struct on
         oneib_text_printf(text, " port %u", port->number);
 }
 
-static int judge_kind(const struct judged *judged, const struct kind *kind,
-                      const struct oneib_qos_reading *reading, struct oneib_findings *findings,
-                      struct oneib_error *err)
+static void judge_kind(const struct judged *judged, const struct kind *kind,
+                       const struct oneib_qos_reading *reading, struct oneib_findings *findings)
 {
     oneib_autotext struct oneib_text names = {0};
     size_t count = 0;
@@ -94,12 +93,10 @@ static int judge_kind(const struct judged *judged, const struct kind *kind,
         if (kind->has(judged, &reading->items[i]))
             name_port(&reading->items[i], count++, &names);
     if (count == 0)
-        return 0;
-    if (oneib_text_failed(&names))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->fix, err,
-                              "%zu of %zu ports %s: %s%s", count, reading->count, kind->what,
-                              names.data, count > PORTS_NAMED ? ", ..." : "");
+        return;
+    oneib_findings_note(findings, ONEIB_WARNING, kind->code, kind->fix, "%zu of %zu ports %s: %s%s",
+                        count, reading->count, kind->what, names.data,
+                        count > PORTS_NAMED ? ", ..." : "");
 }
 
 static bool deviates(const struct judged *judged, const struct oneib_qos_port *port)
@@ -110,18 +107,16 @@ static bool deviates(const struct judged *judged, const struct oneib_qos_port *p
     return false;
 }
 
-int oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
-                          const struct oneib_qos_reading *reading, struct oneib_findings *findings,
-                          size_t *drift, struct oneib_error *err)
+void oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
+                           const struct oneib_qos_reading *reading, struct oneib_findings *findings,
+                           size_t *drift)
 {
     const struct judged judged = {.qos = qos, .entries = entries};
     *drift = 0;
     for (size_t i = 0; i < reading->count; i++)
         *drift += deviates(&judged, &reading->items[i]);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (judge_kind(&judged, &kinds[i], reading, findings, err) < 0)
-            return -1;
-    return 0;
+        judge_kind(&judged, &kinds[i], reading, findings);
 }
 
 bool oneib_qos_path_deviates(const struct oneib_qos_path *path)
@@ -134,41 +129,39 @@ struct path_kind {
     const char *what, *code, *fix;
 };
 
-static int judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
-                        size_t count, struct oneib_findings *findings, struct oneib_error *err)
+static void judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
+                         size_t count, struct oneib_findings *findings)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_qos_path *path = &paths[i];
         if (!oneib_qos_path_deviates(path))
             continue;
         oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, path->network_id);
-        if (oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->fix, err,
-                               "%s network %" PRIu32 " SL %u, and it has SL %u", kind->what,
-                               path->network_id, path->found, path->wanted) < 0)
-            return -1;
+        oneib_findings_note(findings, ONEIB_WARNING, kind->code, kind->fix,
+                            "%s network %" PRIu32 " SL %u, and it has SL %u", kind->what,
+                            path->network_id, path->found, path->wanted);
     }
-    return 0;
 }
 
-int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
-                          struct oneib_findings *findings, struct oneib_error *err)
+void oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
+                           struct oneib_findings *findings)
 {
     static const struct path_kind kind = {
         "the subnet manager gives paths of", "qos-path",
         "see that opensm.conf has the lines that 'oneib qos' prints, qos TRUE among them, and "
         "send opensm SIGHUP"};
-    return judge_levels(&kind, paths, count, findings, err);
+    judge_levels(&kind, paths, count, findings);
 }
 
-int oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
-                           struct oneib_findings *findings, struct oneib_error *err)
+void oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
+                            struct oneib_findings *findings)
 {
     static const struct path_kind kind = {
         "the subnet manager gives the multicast group (IPoIB) of", "qos-group",
         "with qos TRUE in opensm.conf stop all VMs of the network at one time, and start them "
         "again: "
         "a group keeps the SL that it was made with for as long as it is there"};
-    return judge_levels(&kind, groups, count, findings, err);
+    judge_levels(&kind, groups, count, findings);
 }
 
 void oneib_qos_reading_clear(struct oneib_qos_reading *reading)

@@ -45,17 +45,17 @@ bool oneib_qos_table_is(const struct oneib_qos *qos, const struct oneib_qos_port
  * qos-silent, qos-sl2vl, qos-vlarb. entries: what the configuration promises of tables. *drift: how
  * many ports deviate in any way.
  */
-int oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
-                          const struct oneib_qos_reading *reading, struct oneib_findings *findings,
-                          size_t *drift, struct oneib_error *err);
+void oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
+                           const struct oneib_qos_reading *reading, struct oneib_findings *findings,
+                           size_t *drift);
 /* Whether the SA gave another SL than it should. */
 bool oneib_qos_path_deviates(const struct oneib_qos_path *path);
 /* Adds a finding for each path that deviates: qos-path. */
-int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
-                          struct oneib_findings *findings, struct oneib_error *err);
+void oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
+                           struct oneib_findings *findings);
 /* The same of IPoIB's multicast groups: qos-group. */
-int oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
-                           struct oneib_findings *findings, struct oneib_error *err);
+void oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
+                            struct oneib_findings *findings);
 void oneib_qos_reading_clear(struct oneib_qos_reading *reading);
 
 #endif

@@ -101,9 +101,9 @@ struct oneib_verification {
  * the way opensm does (a later entry overrides an earlier one). Switch port 0 is compared like any
  * end port. Returns 0 even when there are deviations.
  */
-int oneib_subnet_verify(const struct oneib_subnet *subnet,
-                        const struct oneib_partition_table *table,
-                        struct oneib_verification *verification, struct oneib_error *err);
+void oneib_subnet_verify(const struct oneib_subnet *subnet,
+                         const struct oneib_partition_table *table,
+                         struct oneib_verification *verification);
 /* "key-excess", "key-absent", ... */
 const char *oneib_deviation_name(enum oneib_deviation_kind kind);
 /* Whether a reload of opensm can put it right; a silent port or a key in the last slot it cannot.

@@ -7,6 +7,7 @@
  */
 #include "partitions/subnet_expect.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "ib/guid.h"
 #include <stdlib.h>
@@ -104,13 +105,10 @@ static void name_members(struct expander *expander, const struct oneib_partition
     }
 }
 
-static int grant_named(struct expander *expander, const struct oneib_partition *partition,
-                       struct oneib_error *err)
+static void grant_named(struct expander *expander, const struct oneib_partition *partition)
 {
-    if (oneib_reserve(&expander->grants, &expander->grant_capacity,
-                      expander->grant_count + expander->touched_count, sizeof *expander->grants,
-                      err) < 0)
-        return -1;
+    oneib_grow(&expander->grants, &expander->grant_capacity,
+               expander->grant_count + expander->touched_count, sizeof *expander->grants);
     for (size_t i = 0; i < expander->touched_count; i++) {
         uint32_t port = expander->touched[i];
         expander->grants[expander->grant_count++] =
@@ -119,7 +117,6 @@ static int grant_named(struct expander *expander, const struct oneib_partition *
         expander->memberships[port] = NOT_NAMED;
     }
     expander->touched_count = 0;
-    return 0;
 }
 
 static void name_by_default(struct expander *expander)
@@ -128,53 +125,45 @@ static void name_by_default(struct expander *expander)
     name_guid(expander, expander->subnet->sm_port_guid, ONEIB_FULL);
 }
 
-static int expand_partition(struct expander *expander, const struct oneib_partition *partition,
-                            struct oneib_error *err)
+static void expand_partition(struct expander *expander, const struct oneib_partition *partition)
 {
     if (partition->pkey == ONEIB_PKEY_DEFAULT)
         name_by_default(expander);
     name_members(expander, partition);
-    return grant_named(expander, partition, err);
+    grant_named(expander, partition);
 }
 
 ONEIB_ORDER(compare_keys, struct oneib_partition *const,
             ONEIB_COMPARE((*left)->pkey, (*right)->pkey));
 
-static int expand_in_order(struct expander *expander, const struct oneib_partition **partitions,
-                           size_t count, struct oneib_error *err)
+static void expand_in_order(struct expander *expander, const struct oneib_partition **partitions,
+                            size_t count)
 {
     static const struct oneib_partition unwritten_default = {.pkey = ONEIB_PKEY_DEFAULT};
     ONEIB_SORT(partitions, count, compare_keys);
     for (size_t i = 0; i < count; i++)
-        if (expand_partition(expander, partitions[i], err) < 0)
-            return -1;
+        expand_partition(expander, partitions[i]);
     if (count && partitions[count - 1]->pkey == ONEIB_PKEY_DEFAULT)
-        return 0;
-    return expand_partition(expander, &unwritten_default, err);
+        return;
+    expand_partition(expander, &unwritten_default);
 }
 
-static int expand_table(struct expander *expander, const struct oneib_partition_table *table,
-                        struct oneib_error *err)
+static void expand_table(struct expander *expander, const struct oneib_partition_table *table)
 {
-    const struct oneib_partition **partitions = calloc(table->count + 1, sizeof *partitions);
-    if (!partitions)
-        return oneib_fail_memory(err);
+    const struct oneib_partition **partitions = oneib_alloc(table->count + 1, sizeof *partitions);
     for (size_t i = 0; i < table->count; i++)
         partitions[i] = &table->items[i];
-    int outcome = expand_in_order(expander, partitions, table->count, err);
+    expand_in_order(expander, partitions, table->count);
     free(partitions);
-    return outcome;
 }
 
 /* From grants by key to grants by port; within a port they stay in the order of their keys. */
-static int sort_by_port(struct expander *expander, struct oneib_error *err)
+static void sort_by_port(struct expander *expander)
 {
     struct oneib_expectation *expectation = expander->expectation;
     size_t ports = expander->subnet->port_count;
-    expectation->first = calloc(ports + 2, sizeof *expectation->first);
-    expectation->raw = calloc(expander->grant_count + 1, sizeof *expectation->raw);
-    if (!expectation->first || !expectation->raw)
-        return oneib_fail_memory(err);
+    expectation->first = oneib_alloc(ports + 2, sizeof *expectation->first);
+    expectation->raw = oneib_alloc(expander->grant_count + 1, sizeof *expectation->raw);
 
     /* Counted two places further on, so that after the fill each place holds where its port begins.
      */
@@ -185,37 +174,29 @@ static int sort_by_port(struct expander *expander, struct oneib_error *err)
         expectation->first[i] += expectation->first[i - 1];
     for (size_t i = 0; i < expander->grant_count; i++)
         expectation->raw[next[expander->grants[i].port]++] = expander->grants[i].raw;
-    return 0;
 }
 
-static int expand(struct expander *expander, const struct oneib_partition_table *table,
-                  struct oneib_error *err)
+static void expand(struct expander *expander, const struct oneib_partition_table *table)
 {
     size_t ports = expander->subnet->port_count;
-    expander->touched = calloc(ports + 1, sizeof *expander->touched);
-    expander->memberships = malloc(ports + 1);
-    expander->expectation->takes_index0 = calloc(ports + 1, sizeof(bool));
-    if (!expander->touched || !expander->memberships || !expander->expectation->takes_index0)
-        return oneib_fail_memory(err);
+    expander->touched = oneib_alloc(ports + 1, sizeof *expander->touched);
+    expander->memberships = oneib_alloc(ports + 1, 1);
+    expander->expectation->takes_index0 = oneib_alloc(ports + 1, sizeof(bool));
     memset(expander->memberships, NOT_NAMED, ports + 1);
-    if (expand_table(expander, table, err) < 0)
-        return -1;
-    return sort_by_port(expander, err);
+    expand_table(expander, table);
+    sort_by_port(expander);
 }
 
-int oneib_subnet_expect(const struct oneib_subnet *subnet,
-                        const struct oneib_partition_table *table,
-                        struct oneib_expectation *expectation, struct oneib_error *err)
+void oneib_subnet_expect(const struct oneib_subnet *subnet,
+                         const struct oneib_partition_table *table,
+                         struct oneib_expectation *expectation)
 {
     *expectation = (struct oneib_expectation){0};
     struct expander expander = {.subnet = subnet, .expectation = expectation};
-    int outcome = expand(&expander, table, err);
+    expand(&expander, table);
     free(expander.grants);
     free(expander.touched);
     free(expander.memberships);
-    if (outcome < 0)
-        oneib_expectation_clear(expectation);
-    return outcome;
 }
 
 void oneib_expectation_clear(struct oneib_expectation *expectation)

@@ -20,9 +20,9 @@ struct oneib_expectation {
         members_unverified; /* ... that are virtual ports: they are no part of a subnet's reading */
 };
 
-int oneib_subnet_expect(const struct oneib_subnet *subnet,
-                        const struct oneib_partition_table *table,
-                        struct oneib_expectation *expectation, struct oneib_error *err);
+void oneib_subnet_expect(const struct oneib_subnet *subnet,
+                         const struct oneib_partition_table *table,
+                         struct oneib_expectation *expectation);
 void oneib_expectation_clear(struct oneib_expectation *expectation);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "partitions/subnet.h"
 #include "partitions/subnet_expect.h"
@@ -16,13 +17,12 @@ struct comparison {
     struct oneib_verification *verification;
 };
 
-static int add_deviation(struct comparison *comparison, enum oneib_deviation_kind kind,
-                         uint16_t expected, uint16_t found, uint16_t index, struct oneib_error *err)
+static void add_deviation(struct comparison *comparison, enum oneib_deviation_kind kind,
+                          uint16_t expected, uint16_t found, uint16_t index)
 {
     struct oneib_verification *verification = comparison->verification;
-    if (oneib_reserve(&verification->items, &verification->capacity, verification->count + 1,
-                      sizeof *verification->items, err) < 0)
-        return -1;
+    oneib_grow(&verification->items, &verification->capacity, verification->count + 1,
+               sizeof *verification->items);
     verification->items[verification->count++] =
         (struct oneib_deviation){.kind = kind,
                                  .port_guid = comparison->port->guid,
@@ -33,7 +33,6 @@ static int add_deviation(struct comparison *comparison, enum oneib_deviation_kin
         verification->violations++;
     else
         verification->differences++;
-    return 0;
 }
 
 /* The raw value that the port should have for this key, 0 for none. */
@@ -52,24 +51,20 @@ static bool is_empty(uint16_t raw)
     return oneib_pkey_base(raw) == 0;
 }
 
-static int compare_entry(struct comparison *comparison, uint16_t index, struct oneib_error *err)
+static void compare_entry(struct comparison *comparison, uint16_t index)
 {
     uint16_t found = comparison->port->pkeys[index];
     if (is_empty(found))
-        return 0;
+        return;
     comparison->verification->keys++;
     uint16_t expected = expected_for(comparison, oneib_pkey_base(found));
-    if (expected == 0) {
-        if (add_deviation(comparison, ONEIB_KEY_EXCESS, 0, found, index, err) < 0)
-            return -1;
-    } else if (oneib_pkey_is_full(found) && !oneib_pkey_is_full(expected)) {
-        if (add_deviation(comparison, ONEIB_KEY_WIDENED, expected, found, index, err) < 0)
-            return -1;
-    }
+    if (expected == 0)
+        add_deviation(comparison, ONEIB_KEY_EXCESS, 0, found, index);
+    else if (oneib_pkey_is_full(found) && !oneib_pkey_is_full(expected))
+        add_deviation(comparison, ONEIB_KEY_WIDENED, expected, found, index);
     bool last = index > 0 && index + 1 == comparison->port->partition_cap;
     if (last && comparison->port->node_type == ONEIB_NODE_CA)
-        return add_deviation(comparison, ONEIB_KEY_LAST_SLOT, expected, found, index, err);
-    return 0;
+        add_deviation(comparison, ONEIB_KEY_LAST_SLOT, expected, found, index);
 }
 
 /* Where the key is in the table, its full entry before its limited one; NO_INDEX when it is not. */
@@ -85,26 +80,27 @@ static uint16_t find_widest(const struct oneib_subnet_port *port, const uint16_t
     return widest;
 }
 
-static int compare_expected(struct comparison *comparison, const uint16_t *by_key, size_t count,
-                            uint16_t expected, struct oneib_error *err)
+static void compare_expected(struct comparison *comparison, const uint16_t *by_key, size_t count,
+                             uint16_t expected)
 {
     uint16_t index = find_widest(comparison->port, by_key, count, oneib_pkey_base(expected));
-    if (index == NO_INDEX)
-        return add_deviation(comparison, ONEIB_KEY_ABSENT, expected, 0, NO_INDEX, err);
+    if (index == NO_INDEX) {
+        add_deviation(comparison, ONEIB_KEY_ABSENT, expected, 0, NO_INDEX);
+        return;
+    }
     uint16_t found = comparison->port->pkeys[index];
     if (oneib_pkey_is_full(expected) && !oneib_pkey_is_full(found))
-        return add_deviation(comparison, ONEIB_KEY_NARROWED, expected, found, index, err);
-    return 0;
+        add_deviation(comparison, ONEIB_KEY_NARROWED, expected, found, index);
 }
 
-static int compare_first(struct comparison *comparison, struct oneib_error *err)
+static void compare_first(struct comparison *comparison)
 {
     const struct oneib_subnet_port *port = comparison->port;
     if (comparison->takes_index0 || port->partition_cap == 0 ||
         oneib_pkey_base(port->pkeys[0]) == ONEIB_PKEY_DEFAULT)
-        return 0;
-    return add_deviation(comparison, ONEIB_KEY_NOT_FIRST,
-                         expected_for(comparison, ONEIB_PKEY_DEFAULT), port->pkeys[0], 0, err);
+        return;
+    add_deviation(comparison, ONEIB_KEY_NOT_FIRST, expected_for(comparison, ONEIB_PKEY_DEFAULT),
+                  port->pkeys[0], 0);
 }
 
 static int compare_index_keys(const void *a, const void *b, void *context)
@@ -118,73 +114,63 @@ static int compare_index_keys(const void *a, const void *b, void *context)
 }
 
 /* by_key: room for one index of each entry of the table. */
-static int compare_table(struct comparison *comparison, uint16_t *by_key, struct oneib_error *err)
+static void compare_table(struct comparison *comparison, uint16_t *by_key)
 {
     const struct oneib_subnet_port *port = comparison->port;
     size_t count = 0;
     for (unsigned i = 0; i < port->partition_cap; i++) {
-        if (compare_entry(comparison, (uint16_t)i, err) < 0)
-            return -1;
+        compare_entry(comparison, (uint16_t)i);
         if (!is_empty(port->pkeys[i]))
             by_key[count++] = (uint16_t)i;
     }
     qsort_r(by_key, count, sizeof *by_key, compare_index_keys, port->pkeys);
     for (size_t i = 0; i < comparison->expected_count; i++)
-        if (compare_expected(comparison, by_key, count, comparison->expected[i], err) < 0)
-            return -1;
+        compare_expected(comparison, by_key, count, comparison->expected[i]);
     comparison->verification->ports++;
-    return compare_first(comparison, err);
+    compare_first(comparison);
 }
 
 ONEIB_ORDER_BY(compare_deviations, struct oneib_deviation, kind, index, expected);
 
-static int compare_port(struct comparison *comparison, uint16_t *by_key, struct oneib_error *err)
+static void compare_port(struct comparison *comparison, uint16_t *by_key)
 {
     struct oneib_verification *verification = comparison->verification;
     size_t first = verification->count;
-    int outcome = comparison->port->answered && comparison->port->pkeys
-                      ? compare_table(comparison, by_key, err)
-                      : add_deviation(comparison, ONEIB_PORT_SILENT, 0, 0, NO_INDEX, err);
+    if (comparison->port->answered && comparison->port->pkeys)
+        compare_table(comparison, by_key);
+    else
+        add_deviation(comparison, ONEIB_PORT_SILENT, 0, 0, NO_INDEX);
     ONEIB_SORT(verification->items + first, verification->count - first, compare_deviations);
-    return outcome;
 }
 
-static int compare_ports(const struct oneib_subnet *subnet,
-                         const struct oneib_expectation *expectation,
-                         struct oneib_verification *verification, struct oneib_error *err)
+static void compare_ports(const struct oneib_subnet *subnet,
+                          const struct oneib_expectation *expectation,
+                          struct oneib_verification *verification)
 {
-    uint16_t *by_key = calloc(UINT16_MAX + 1, sizeof *by_key);
-    if (!by_key)
-        return oneib_fail_memory(err);
-    int outcome = 0;
-    for (size_t i = 0; outcome == 0 && i < subnet->port_count; i++) {
+    uint16_t *by_key = oneib_alloc(UINT16_MAX + 1, sizeof *by_key);
+    for (size_t i = 0; i < subnet->port_count; i++) {
         struct comparison comparison = {.port = &subnet->ports[i],
                                         .expected = expectation->raw + expectation->first[i],
                                         .expected_count =
                                             expectation->first[i + 1] - expectation->first[i],
                                         .takes_index0 = expectation->takes_index0[i],
                                         .verification = verification};
-        outcome = compare_port(&comparison, by_key, err);
+        compare_port(&comparison, by_key);
     }
     free(by_key);
-    return outcome;
 }
 
-int oneib_subnet_verify(const struct oneib_subnet *subnet,
-                        const struct oneib_partition_table *table,
-                        struct oneib_verification *verification, struct oneib_error *err)
+void oneib_subnet_verify(const struct oneib_subnet *subnet,
+                         const struct oneib_partition_table *table,
+                         struct oneib_verification *verification)
 {
     *verification = (struct oneib_verification){0};
     struct oneib_expectation expectation;
-    if (oneib_subnet_expect(subnet, table, &expectation, err) < 0)
-        return -1;
+    oneib_subnet_expect(subnet, table, &expectation);
     verification->members_off_fabric = expectation.members_off_fabric;
     verification->members_unverified = expectation.members_unverified;
-    int outcome = compare_ports(subnet, &expectation, verification, err);
+    compare_ports(subnet, &expectation, verification);
     oneib_expectation_clear(&expectation);
-    if (outcome < 0)
-        oneib_verification_clear(verification);
-    return outcome;
 }
 
 const char *oneib_deviation_name(enum oneib_deviation_kind kind)

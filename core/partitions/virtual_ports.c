@@ -2,6 +2,7 @@
 #include "partitions/virtual_ports.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
@@ -144,13 +145,12 @@ const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
 
 /* ---- into the subnet ------------------------------------------------------------------------- */
 
-static int add_vport(const struct oneib_vport_owner *owner, size_t number,
-                     struct oneib_subnet *subnet, struct oneib_error *err)
+static void add_vport(const struct oneib_vport_owner *owner, size_t number,
+                      struct oneib_subnet *subnet)
 {
     const struct oneib_vport *vport = &owner->items[number];
-    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, subnet->port_count + 1,
-                      sizeof *subnet->ports, err) < 0)
-        return -1;
+    oneib_grow(&subnet->ports, &subnet->port_capacity, subnet->port_count + 1,
+               sizeof *subnet->ports);
     struct oneib_subnet_port port = {.guid = vport->guid,
                                      .node_guid = owner->node_guid,
                                      .owner = owner->guid,
@@ -160,28 +160,23 @@ static int add_vport(const struct oneib_vport_owner *owner, size_t number,
                                      .partition_cap = vport->pkey_cap,
                                      .answered = is_read(vport)};
     if (port.answered) {
-        port.pkeys = calloc(vport->pkey_cap, sizeof *port.pkeys);
-        if (!port.pkeys)
-            return oneib_fail_memory(err);
+        port.pkeys = oneib_alloc(vport->pkey_cap, sizeof *port.pkeys);
         memcpy(port.pkeys, vport->pkeys, vport->pkey_cap * sizeof *port.pkeys);
     }
     subnet->ports[subnet->port_count++] = port;
-    return 0;
 }
 
 /* The function that is the physical port itself has its GUID. */
-static int add_owner(const struct oneib_vport_owner *owner, struct oneib_subnet *subnet,
-                     size_t *added, struct oneib_error *err)
+static void add_owner(const struct oneib_vport_owner *owner, struct oneib_subnet *subnet,
+                      size_t *added)
 {
     for (size_t i = 0; i < owner->count; i++) {
         const struct oneib_vport *vport = &owner->items[i];
         if (!is_up(vport) || vport->guid == owner->guid)
             continue;
-        if (add_vport(owner, i, subnet, err) < 0)
-            return -1;
+        add_vport(owner, i, subnet);
         ++*added;
     }
-    return 0;
 }
 
 static void distrust(struct oneib_subnet_port *port)
@@ -201,17 +196,14 @@ static void distrust_twins(struct oneib_subnet *subnet)
         }
 }
 
-static int add_believed(const struct oneib_vport_reading *reading, const struct reports *all,
-                        struct oneib_subnet *subnet, struct oneib_vport_result *result,
-                        struct oneib_error *err)
+static void add_believed(const struct oneib_vport_reading *reading, const struct reports *all,
+                         struct oneib_subnet *subnet, struct oneib_vport_result *result)
 {
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < reading->count; i++)
+    for (size_t i = 0; i < reading->count; i++)
         if (shows_all(&reading->items[i], all))
-            status = add_owner(&reading->items[i], subnet, &result->added, err);
+            add_owner(&reading->items[i], subnet, &result->added);
     oneib_subnet_sort(subnet);
     distrust_twins(subnet);
-    return status;
 }
 
 int oneib_vport_report_compare(const void *left_item, const void *right_item)
@@ -221,31 +213,24 @@ int oneib_vport_report_compare(const void *left_item, const void *right_item)
 }
 
 static struct oneib_vport_report *sort_reports(const struct oneib_vport_report *reports,
-                                               size_t count, struct oneib_error *err)
+                                               size_t count)
 {
-    struct oneib_vport_report *sorted = calloc(count + 1, sizeof *sorted);
-    if (!sorted) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_vport_report *sorted = oneib_alloc(count + 1, sizeof *sorted);
     if (count > 0)
         memcpy(sorted, reports, count * sizeof *sorted);
     ONEIB_SORT(sorted, count, oneib_vport_report_compare);
     return sorted;
 }
 
-int oneib_vports_add(const struct oneib_vport_reading *reading,
-                     const struct oneib_vport_report *reports, size_t report_count,
-                     struct oneib_subnet *subnet, struct oneib_vport_result *result,
-                     struct oneib_error *err)
+void oneib_vports_add(const struct oneib_vport_reading *reading,
+                      const struct oneib_vport_report *reports, size_t report_count,
+                      struct oneib_subnet *subnet, struct oneib_vport_result *result)
 {
-    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count, err);
-    if (!sorted)
-        return -1;
+    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count);
     const struct reports all = {sorted, report_count};
     prove(reading, &all, result);
-    return result->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, result, err)
-                                                : 0;
+    if (result->proof == ONEIB_VPORTS_PROVEN)
+        add_believed(reading, &all, subnet, result);
 }
 
 /* ---- some of them again ---------------------------------------------------------------------- */
@@ -286,37 +271,34 @@ static void drop_vports_of(struct oneib_subnet *subnet, oneib_guid owner, size_t
     subnet->port_count = kept;
 }
 
-static int renew_believed(const struct oneib_vport_reading *reading, const struct reports *all,
-                          struct oneib_subnet *subnet, size_t *added, struct oneib_error *err)
+static void renew_believed(const struct oneib_vport_reading *reading, const struct reports *all,
+                           struct oneib_subnet *subnet, size_t *added)
 {
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < reading->count; i++) {
+    for (size_t i = 0; i < reading->count; i++) {
         if (!shows_all_with_keys(&reading->items[i], all))
             continue;
         drop_vports_of(subnet, reading->items[i].guid, added);
-        status = add_owner(&reading->items[i], subnet, added, err);
+        add_owner(&reading->items[i], subnet, added);
     }
     oneib_subnet_sort(subnet);
     distrust_twins(subnet);
-    return status;
 }
 
-int oneib_vports_renew(const struct oneib_vport_reading *reading,
-                       const struct oneib_vport_report *reports, size_t report_count,
-                       struct oneib_subnet *subnet, struct oneib_vport_result *result, bool *proves,
-                       struct oneib_error *err)
+void oneib_vports_renew(const struct oneib_vport_reading *reading,
+                        const struct oneib_vport_report *reports, size_t report_count,
+                        struct oneib_subnet *subnet, struct oneib_vport_result *result,
+                        bool *proves)
 {
     *proves = false;
-    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count, err);
-    if (!sorted)
-        return -1;
+    oneib_autofree struct oneib_vport_report *sorted = sort_reports(reports, report_count);
     const struct reports all = {sorted, report_count};
-    if (result->proof == ONEIB_VPORTS_PROVEN)
-        return renew_believed(reading, &all, subnet, &result->added, err);
+    if (result->proof == ONEIB_VPORTS_PROVEN) {
+        renew_believed(reading, &all, subnet, &result->added);
+        return;
+    }
     for (size_t i = 0; i < reading->count; i++)
         *proves |=
             shows_all(&reading->items[i], &all) && has_proved_tables(&reading->items[i], &all);
-    return 0;
 }
 
 void oneib_vport_reading_clear(struct oneib_vport_reading *reading)

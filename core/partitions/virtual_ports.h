@@ -73,10 +73,9 @@ struct oneib_vport_result {
  * end is added as one that did not answer; so is one whose GUID is there twice. Else the subnet is
  * as it was. `reports` in any order.
  */
-int oneib_vports_add(const struct oneib_vport_reading *reading,
-                     const struct oneib_vport_report *reports, size_t report_count,
-                     struct oneib_subnet *subnet, struct oneib_vport_result *result,
-                     struct oneib_error *err);
+void oneib_vports_add(const struct oneib_vport_reading *reading,
+                      const struct oneib_vport_report *reports, size_t report_count,
+                      struct oneib_subnet *subnet, struct oneib_vport_result *result);
 /*
  * The same for some physical ports, which were read again because their hosts have reported more:
  * `reports` are all of these ports'. Where each GUID that was reported has its own key in a table
@@ -85,10 +84,10 @@ int oneib_vports_add(const struct oneib_vport_reading *reading,
  * not, nothing is renewed, and *proves says that one of these ports would prove it. Of *result
  * `added` follows.
  */
-int oneib_vports_renew(const struct oneib_vport_reading *reading,
-                       const struct oneib_vport_report *reports, size_t report_count,
-                       struct oneib_subnet *subnet, struct oneib_vport_result *result, bool *proves,
-                       struct oneib_error *err);
+void oneib_vports_renew(const struct oneib_vport_reading *reading,
+                        const struct oneib_vport_report *reports, size_t report_count,
+                        struct oneib_subnet *subnet, struct oneib_vport_result *result,
+                        bool *proves);
 /* Whether the subnet has the virtual port of a report at the report's place, with the report's key.
  */
 bool oneib_vports_show(const struct oneib_subnet *subnet, const struct oneib_vport_report *report);

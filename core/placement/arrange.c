@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/arrange.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "ib/guid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,17 @@ struct arranging {
 
 /* ---- which networks -------------------------------------------------------------------------- */
 
-int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,
-                           struct oneib_error *err)
+void oneib_waiting_networks(const struct oneib_sched_message *message,
+                            struct oneib_id_set *networks)
 {
     size_t nics;
     for (size_t i = 0; i < message->requirement_count; i++) {
         const struct oneib_attachment *nic =
             oneib_cloud_nics(&message->cloud, message->requirements[i].vm_id, &nics);
-        if (nic && oneib_id_set_add(networks, nic->network_id, err) < 0)
-            return -1;
+        if (nic)
+            oneib_id_set_add(networks, nic->network_id);
     }
     oneib_id_set_sort(networks);
-    return 0;
 }
 
 /* ---- where hosts are ------------------------------------------------------------------------- */
@@ -54,9 +54,7 @@ static int add_hosts(const struct oneib_sched_message *message, struct oneib_win
 {
     bool is_told = false;
     const size_t count = message->cloud.host_count;
-    if (oneib_reserve(&window->hosts, &window->host_capacity, count + 1, sizeof *window->hosts,
-                      err) < 0)
-        return -1;
+    oneib_grow(&window->hosts, &window->host_capacity, count + 1, sizeof *window->hosts);
     for (size_t i = 0; i < count; i++) {
         const struct oneib_host *host = &message->cloud.hosts[i];
         is_told |= host->vfs_free >= 0;
@@ -83,53 +81,45 @@ static bool is_counted(const struct oneib_cloud *running, size_t index)
     return false;
 }
 
-static int add_running(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                       struct oneib_window *window, struct oneib_error *err)
+static void add_running(const struct oneib_sched_message *message,
+                        const struct oneib_cloud *running, struct oneib_window *window)
 {
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
         if (nic->phase == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
             continue;
         const oneib_guid leaf = leaf_called(message, running, nic->host_id);
-        if (leaf != 0 && oneib_window_settle(window, nic->network_id, leaf, err) < 0)
-            return -1;
+        if (leaf != 0)
+            oneib_window_settle(window, nic->network_id, leaf);
     }
-    return 0;
 }
 
 /* ---- which links they use -------------------------------------------------------------------- */
 
-static int add_level(struct oneib_links *links, const struct oneib_network *network,
-                     struct oneib_error *err)
+static void add_level(struct oneib_links *links, const struct oneib_network *network)
 {
     if (network->shown_sl == 0 || network->shown_sl == ONEIB_SL_INVALID)
-        return 0;
-    return oneib_links_add_cluster(links, network->id, network->shown_sl, NULL, 0, err);
+        return;
+    oneib_links_add_cluster(links, network->id, network->shown_sl, NULL, 0);
 }
 
-int oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *running,
-                         struct oneib_error *err)
+void oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *running)
 {
     for (size_t i = 0; i < running->network_count; i++)
-        if (add_level(links, &running->networks[i], err) < 0)
-            return -1;
+        add_level(links, &running->networks[i]);
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
-        if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID && !is_counted(running, i) &&
-            oneib_links_settle(links, nic->network_id, nic->host_id, err) < 0)
-            return -1;
+        if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID && !is_counted(running, i))
+            oneib_links_settle(links, nic->network_id, nic->host_id);
     }
-    return 0;
 }
 
 /* ---- since when nobody came ------------------------------------------------------------------ */
 
-static int find_newest(struct arranging *arranging, struct oneib_error *err)
+static void find_newest(struct arranging *arranging)
 {
     const struct oneib_cloud *running = arranging->running;
-    arranging->newest = calloc(running->network_count + 1, sizeof *arranging->newest);
-    if (!arranging->newest)
-        return oneib_fail_memory(err);
+    arranging->newest = oneib_alloc(running->network_count + 1, sizeof *arranging->newest);
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
         const struct oneib_network *network = oneib_cloud_network(running, nic->network_id);
@@ -141,7 +131,6 @@ static int find_newest(struct arranging *arranging, struct oneib_error *err)
         if (*newest > arranging->newest_of_any)
             arranging->newest_of_any = *newest;
     }
-    return 0;
 }
 
 /* Since when neither it nor another VM of its cluster was given a host. oned opens the next window
@@ -170,20 +159,17 @@ static bool has_waited(const struct arranging *arranging, const struct oneib_ask
 /* ---- who waits ------------------------------------------------------------------------------- */
 
 /* Those that the message has no document of are nobody's. */
-static int take_hosts(const struct oneib_requirement *requirement,
-                      const struct oneib_window *window, struct oneib_waiting_vm *vm,
-                      struct oneib_error *err)
+static void take_hosts(const struct oneib_requirement *requirement,
+                       const struct oneib_window *window, struct oneib_waiting_vm *vm)
 {
     uint32_t id;
     size_t host = 0, at = 0;
     while (oneib_requirement_next(requirement, &at, &id)) {
         while (host < window->host_count && window->hosts[host].id < id)
             host++;
-        if (host < window->host_count && window->hosts[host].id == id &&
-            oneib_waiting_allow(window, vm, host, err) < 0)
-            return -1;
+        if (host < window->host_count && window->hosts[host].id == id)
+            oneib_waiting_allow(window, vm, host);
     }
-    return 0;
 }
 
 /* It waits since long ago, other rules than ours say where it may go, or it runs and is moved. */
@@ -194,17 +180,15 @@ static bool is_free(const struct arranging *arranging, const struct oneib_attach
            nic->state == STATE_ACTIVE;
 }
 
-static int add_vm(const struct arranging *arranging, const struct oneib_requirement *requirement,
-                  struct oneib_window *window, struct oneib_error *err)
+static void add_vm(const struct arranging *arranging, const struct oneib_requirement *requirement,
+                   struct oneib_window *window)
 {
     size_t nics;
     const struct oneib_attachment *nic =
         oneib_cloud_nics(&arranging->message->cloud, requirement->vm_id, &nics);
     if (!nic)
-        return 0;
-    if (oneib_reserve(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms,
-                      err) < 0)
-        return -1;
+        return;
+    oneib_grow(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms);
     const struct oneib_network *network = oneib_cloud_network(arranging->running, nic->network_id);
     struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
     *vm = (struct oneib_waiting_vm){
@@ -214,20 +198,19 @@ static int add_vm(const struct arranging *arranging, const struct oneib_requirem
         .placement = network ? network->placement : ONEIB_PLACEMENT_PACK,
         .has_waited = is_free(arranging, nic),
     };
-    return take_hosts(requirement, window, vm, err);
+    take_hosts(requirement, window, vm);
 }
 
 static int arrange(struct arranging *arranging, struct oneib_window *window,
                    struct oneib_error *err)
 {
     const struct oneib_sched_message *message = arranging->message;
-    if (add_hosts(message, window, err) < 0 ||
-        add_running(message, arranging->running, window, err) < 0 ||
-        find_newest(arranging, err) < 0)
+    if (add_hosts(message, window, err) < 0)
         return -1;
+    add_running(message, arranging->running, window);
+    find_newest(arranging);
     for (size_t i = 0; i < message->requirement_count; i++)
-        if (add_vm(arranging, &message->requirements[i], window, err) < 0)
-            return -1;
+        add_vm(arranging, &message->requirements[i], window);
     return 0;
 }
 

@@ -20,12 +20,11 @@
 #define ONEIB_PLACEMENT_TURN_S 600
 
 /* Adds the networks of those that wait and have InfiniBand, and sorts the set. */
-int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,
-                           struct oneib_error *err);
+void oneib_waiting_networks(const struct oneib_sched_message *message,
+                            struct oneib_id_set *networks);
 /* Tells links of the clusters of these networks: the level that a network says, where links do not
  * have it, and where its VMs run by now. */
-int oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *running,
-                         struct oneib_error *err);
+void oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *running);
 /*
  * running: these networks, VMs that have NICs there, and the hosts where these are; sorted. A host
  * that neither it nor the message has, or that says no switch, is nowhere. now: Unix seconds.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/links_text.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "xml/values.h"
 #include <inttypes.h>
@@ -162,9 +163,8 @@ static int read_port(struct reading *reading, struct line *line, struct oneib_er
     if (!skip_guid(line, &guid) || !skip_number(line, LID_MAX, &lid) || line->at != line->end ||
         (reading->port_count && reading->ports[reading->port_count - 1].guid >= guid))
         return refuse(reading, err);
-    if (oneib_reserve(&reading->ports, &reading->port_capacity, reading->port_count + 1,
-                      sizeof *reading->ports, err) < 0)
-        return -1;
+    oneib_grow(&reading->ports, &reading->port_capacity, reading->port_count + 1,
+               sizeof *reading->ports);
     reading->ports[reading->port_count++] =
         (struct oneib_subnet_port){.guid = guid, .lid = (uint16_t)lid};
     return 0;
@@ -186,9 +186,8 @@ static int read_link(struct reading *reading, struct line *line, struct oneib_er
     struct oneib_switch_link link = {.physical = ONEIB_PHYSICAL_LINK_UP};
     if (!read_ends(line, &link) || line->at != line->end)
         return refuse(reading, err);
-    if (oneib_reserve(&reading->links, &reading->link_capacity, reading->link_count + 1,
-                      sizeof *reading->links, err) < 0)
-        return -1;
+    oneib_grow(&reading->links, &reading->link_capacity, reading->link_count + 1,
+               sizeof *reading->links);
     reading->links[reading->link_count++] = link;
     return 0;
 }
@@ -212,14 +211,11 @@ static int read_exits(struct reading *reading, struct line *line, struct oneib_e
     if (!skip_guid(line, &guid) || !skip(line, " ") ||
         (reading->exit_count && reading->exits[reading->exit_count - 1].switch_guid >= guid))
         return refuse(reading, err);
-    if (oneib_reserve(&reading->exits, &reading->exit_capacity, reading->exit_count + 1,
-                      sizeof *reading->exits, err) < 0)
-        return -1;
+    oneib_grow(&reading->exits, &reading->exit_capacity, reading->exit_count + 1,
+               sizeof *reading->exits);
     struct oneib_exits *exits = &reading->exits[reading->exit_count];
     *exits = (struct oneib_exits){.switch_guid = guid,
-                                  .ports = malloc((size_t)(line->end - line->at) / 2 + 1)};
-    if (!exits->ports)
-        return oneib_fail_memory(err);
+                                  .ports = oneib_alloc((size_t)(line->end - line->at) / 2 + 1, 1)};
     reading->exit_count++;
     return read_ports_of(line, exits) ? 0 : refuse(reading, err);
 }
@@ -232,9 +228,7 @@ static int read_host(struct reading *reading, struct line *line, struct oneib_er
     if (!skip_number(line, ONEIB_ID_MAX, &id) || !skip_guid(line, &guid) || line->at != line->end ||
         (links->port_count && links->ports[links->port_count - 1].host_id > id))
         return refuse(reading, err);
-    if (oneib_reserve(&links->ports, &links->port_capacity, links->port_count + 1,
-                      sizeof *links->ports, err) < 0)
-        return -1;
+    oneib_grow(&links->ports, &links->port_capacity, links->port_count + 1, sizeof *links->ports);
     links->ports[links->port_count++] =
         (struct oneib_host_port_guid){.host_id = (uint32_t)id, .guid = guid};
     return 0;
@@ -250,14 +244,15 @@ static int read_members(struct reading *reading, struct line *line, oneib_guid *
     while (line->at < line->end)
         if (!skip_guid(line, &ports[count++]))
             return refuse(reading, err);
-    return oneib_links_add_cluster(reading->result, (uint32_t)id, (uint8_t)sl, ports, count, err);
+    oneib_links_add_cluster(reading->result, (uint32_t)id, (uint8_t)sl, ports, count);
+    return 0;
 }
 
 static int read_cluster(struct reading *reading, struct line *line, struct oneib_error *err)
 {
     oneib_guid *ports =
-        malloc(((size_t)(line->end - line->at) / GUID_WORD_LENGTH + 1) * sizeof *ports);
-    const int status = ports ? read_members(reading, line, ports, err) : oneib_fail_memory(err);
+        oneib_alloc((size_t)(line->end - line->at) / GUID_WORD_LENGTH + 1, sizeof *ports);
+    const int status = read_members(reading, line, ports, err);
     free(ports);
     return status;
 }
@@ -290,9 +285,9 @@ static int read_all(struct reading *reading, struct oneib_error *err)
         read_lines(reading, "exits", read_exits, err) < 0)
         return -1;
     const struct oneib_subnet subnet = {.ports = reading->ports, .port_count = reading->port_count};
-    if (oneib_routes_make(reading->links, reading->link_count, &subnet, reading->exits,
-                          reading->exit_count, &reading->result->routes, err) < 0 ||
-        read_lines(reading, "host", read_host, err) < 0 ||
+    oneib_routes_make(reading->links, reading->link_count, &subnet, reading->exits,
+                      reading->exit_count, &reading->result->routes);
+    if (read_lines(reading, "host", read_host, err) < 0 ||
         read_lines(reading, "cluster", read_cluster, err) < 0)
         return -1;
     if (!next_line(reading, &line) || !skip(&line, "end") || line.at != line.end ||

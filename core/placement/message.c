@@ -149,9 +149,8 @@ static bool skip_rest(struct piece *piece, struct oneib_requirement *requirement
 static int read_requirement(struct piece *piece, struct oneib_sched_message *message,
                             struct oneib_error *err)
 {
-    if (oneib_reserve(&message->requirements, &message->requirement_capacity,
-                      message->requirement_count + 1, sizeof *message->requirements, err) < 0)
-        return -1;
+    oneib_grow(&message->requirements, &message->requirement_capacity,
+               message->requirement_count + 1, sizeof *message->requirements);
     struct oneib_requirement *requirement = &message->requirements[message->requirement_count++];
     *requirement = (struct oneib_requirement){.text = piece->at - strlen("<VM>")};
     if (!skip_id(piece, &requirement->vm_id) || !skip(piece, "<HOSTS>"))
@@ -249,9 +248,7 @@ static int read_vm(struct oneib_reader *reader, struct oneib_sched_message *mess
         return -1;
     if (!has_id)
         return refuse(err, "has a VM without an id");
-    if (oneib_reserve(&message->vms, &message->vm_capacity, message->vm_count + 1,
-                      sizeof *message->vms, err) < 0)
-        return -1;
+    oneib_grow(&message->vms, &message->vm_capacity, message->vm_count + 1, sizeof *message->vms);
     message->vms[message->vm_count++] = vm;
     return 0;
 }
@@ -421,56 +418,44 @@ static const struct oneib_waiting_vm *window_vm(const struct oneib_window *windo
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static struct oneib_sched_piece *add_piece(struct oneib_sched_pieces *pieces, const char *bytes,
-                                           struct oneib_error *err)
+static struct oneib_sched_piece *add_piece(struct oneib_sched_pieces *pieces, const char *bytes)
 {
-    if (oneib_reserve(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items);
     struct oneib_sched_piece *piece = &pieces->items[pieces->count++];
     *piece = (struct oneib_sched_piece){.bytes = bytes};
     return piece;
 }
 
 /* What follows the piece before it in the message is one with it. */
-static int borrow(struct oneib_sched_pieces *pieces, const char *bytes, size_t length,
-                  struct oneib_error *err)
+static void borrow(struct oneib_sched_pieces *pieces, const char *bytes, size_t length)
 {
     struct oneib_sched_piece *last = pieces->count ? &pieces->items[pieces->count - 1] : NULL;
     if (!last || !last->bytes || last->bytes + last->length != bytes)
-        last = add_piece(pieces, bytes, err);
-    if (!last)
-        return -1;
+        last = add_piece(pieces, bytes);
     last->length += length;
-    return 0;
 }
 
 /* A piece of words has no address until all of them are there: they move as they become more. */
-static int write_vm(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
-                    struct oneib_sched_pieces *pieces, struct oneib_error *err)
+static void write_vm(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
+                     struct oneib_sched_pieces *pieces)
 {
     struct oneib_text *words = &pieces->words;
     const size_t before = words->length;
-    struct oneib_sched_piece *piece = add_piece(pieces, NULL, err);
-    if (!piece)
-        return -1;
+    struct oneib_sched_piece *piece = add_piece(pieces, NULL);
     oneib_text_printf(words, "<VM><ID>%" PRIu32 "</ID><HOSTS>", vm->id);
     for (size_t i = 0; i < vm->offered_count; i++)
         oneib_text_printf(words, "<ID>%" PRIu32 "</ID>", window->hosts[vm->offered[i]].id);
     piece->length = words->length - before;
-    return oneib_text_failed(words) ? oneib_fail_memory(err) : 0;
 }
 
-static int write_requirement(const struct oneib_requirement *requirement,
-                             const struct oneib_window *window, struct oneib_sched_pieces *pieces,
-                             struct oneib_error *err)
+static void write_requirement(const struct oneib_requirement *requirement,
+                              const struct oneib_window *window, struct oneib_sched_pieces *pieces)
 {
     const struct oneib_waiting_vm *vm = window_vm(window, requirement->vm_id);
     const char *as_it_was = vm ? requirement->rest : requirement->text;
-    if (vm && write_vm(window, vm, pieces, err) < 0)
-        return -1;
-    return borrow(pieces, as_it_was, (size_t)(requirement->text + requirement->length - as_it_was),
-                  err);
+    if (vm)
+        write_vm(window, vm, pieces);
+    borrow(pieces, as_it_was, (size_t)(requirement->text + requirement->length - as_it_was));
 }
 
 static void find_words(struct oneib_sched_pieces *pieces)
@@ -483,30 +468,22 @@ static void find_words(struct oneib_sched_pieces *pieces)
         }
 }
 
-static int write_pieces(const struct oneib_sched_message *message,
-                        const struct oneib_window *window, struct oneib_sched_pieces *pieces,
-                        struct oneib_error *err)
+static void write_pieces(const struct oneib_sched_message *message,
+                         const struct oneib_window *window, struct oneib_sched_pieces *pieces)
 {
     static const char end[] = "</REQUIREMENTS>" ROOT_END;
-    if (borrow(pieces, message->xml, message->head + strlen(REQUIREMENTS), err) < 0)
-        return -1;
+    borrow(pieces, message->xml, message->head + strlen(REQUIREMENTS));
     for (size_t i = 0; i < message->requirement_count; i++)
-        if (write_requirement(&message->requirements[i], window, pieces, err) < 0)
-            return -1;
-    return borrow(pieces, end, strlen(end), err);
+        write_requirement(&message->requirements[i], window, pieces);
+    borrow(pieces, end, strlen(end));
 }
 
-int oneib_sched_message_write(const struct oneib_sched_message *message,
-                              const struct oneib_window *window, struct oneib_sched_pieces *pieces,
-                              struct oneib_error *err)
+void oneib_sched_message_write(const struct oneib_sched_message *message,
+                               const struct oneib_window *window, struct oneib_sched_pieces *pieces)
 {
     *pieces = (struct oneib_sched_pieces){0};
-    if (write_pieces(message, window, pieces, err) < 0) {
-        oneib_sched_pieces_clear(pieces);
-        return -1;
-    }
+    write_pieces(message, window, pieces);
     find_words(pieces);
-    return 0;
 }
 
 void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces)

@@ -92,9 +92,9 @@ const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *m
 bool oneib_requirement_next(const struct oneib_requirement *requirement, size_t *at, uint32_t *id);
 /* The message in which the window's VMs may have the hosts that they are offered and no others. On
  * failure *pieces holds nothing. */
-int oneib_sched_message_write(const struct oneib_sched_message *message,
-                              const struct oneib_window *window, struct oneib_sched_pieces *pieces,
-                              struct oneib_error *err);
+void oneib_sched_message_write(const struct oneib_sched_message *message,
+                               const struct oneib_window *window,
+                               struct oneib_sched_pieces *pieces);
 void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces);
 void oneib_sched_message_clear(struct oneib_sched_message *message);
 

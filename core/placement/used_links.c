@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/used_links.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 
@@ -15,36 +16,28 @@ static struct oneib_placed_cluster *find_cluster(const struct oneib_links *links
     return NULL;
 }
 
-static int join(struct oneib_links *links, struct oneib_placed_cluster *cluster, oneib_guid port,
-                struct oneib_error *err)
+static void join(struct oneib_links *links, struct oneib_placed_cluster *cluster, oneib_guid port)
 {
-    if (oneib_reserve(&cluster->ports, &cluster->port_capacity, cluster->port_count + 1,
-                      sizeof *cluster->ports, err) < 0)
-        return -1;
+    oneib_grow(&cluster->ports, &cluster->port_capacity, cluster->port_count + 1,
+               sizeof *cluster->ports);
     oneib_routes_join(&links->routes, cluster->ports, cluster->port_count, port, cluster->set);
     cluster->ports[cluster->port_count++] = port;
-    return 0;
 }
 
-int oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
-                            const oneib_guid *ports, size_t count, struct oneib_error *err)
+void oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
+                             const oneib_guid *ports, size_t count)
 {
     if (find_cluster(links, network_id))
-        return 0;
-    if (oneib_reserve(&links->clusters, &links->cluster_capacity, links->cluster_count + 1,
-                      sizeof *links->clusters, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&links->clusters, &links->cluster_capacity, links->cluster_count + 1,
+               sizeof *links->clusters);
     struct oneib_placed_cluster *cluster = &links->clusters[links->cluster_count++];
     *cluster = (struct oneib_placed_cluster){
         .network_id = network_id,
         .sl = sl,
-        .set = calloc(oneib_routes_words(&links->routes) + 1, sizeof *cluster->set)};
-    if (!cluster->set)
-        return oneib_fail_memory(err);
+        .set = oneib_alloc(oneib_routes_words(&links->routes) + 1, sizeof *cluster->set)};
     for (size_t i = 0; i < count; i++)
-        if (join(links, cluster, ports[i], err) < 0)
-            return -1;
-    return 0;
+        join(links, cluster, ports[i]);
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -88,32 +81,30 @@ static void collect_others(const struct oneib_links *links,
     }
 }
 
-static int judge_ports(struct oneib_links *links, const struct oneib_placed_cluster *cluster,
-                       uint64_t *others, oneib_guid *guids, bool *meet, struct oneib_error *err)
+static void judge_ports(struct oneib_links *links, const struct oneib_placed_cluster *cluster,
+                        uint64_t *others, oneib_guid *guids, bool *meet)
 {
     collect_others(links, cluster, others);
     for (size_t i = 0; i < links->port_count; i++)
         guids[i] = links->ports[i].guid;
-    return oneib_routes_would_meet(&links->routes, cluster->ports, cluster->port_count, others,
-                                   guids, links->port_count, meet, err);
+    oneib_routes_would_meet(&links->routes, cluster->ports, cluster->port_count, others, guids,
+                            links->port_count, meet);
 }
 
-int oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint32_t *host_ids,
-                      size_t count, bool *meets, struct oneib_error *err)
+void oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint32_t *host_ids,
+                       size_t count, bool *meets)
 {
     const struct oneib_placed_cluster *cluster = find_cluster(links, network_id);
-    uint64_t *others = calloc(oneib_routes_words(&links->routes) + 1, sizeof *others);
-    oneib_guid *guids = calloc(links->port_count + 1, sizeof *guids);
-    bool *ports_meet = calloc(links->port_count + 1, sizeof *ports_meet);
-    int status = others && guids && ports_meet ? 0 : oneib_fail_memory(err);
-    if (status == 0 && cluster)
-        status = judge_ports(links, cluster, others, guids, ports_meet, err);
-    for (size_t i = 0; status == 0 && i < count; i++)
+    uint64_t *others = oneib_alloc(oneib_routes_words(&links->routes) + 1, sizeof *others);
+    oneib_guid *guids = oneib_alloc(links->port_count + 1, sizeof *guids);
+    bool *ports_meet = oneib_alloc(links->port_count + 1, sizeof *ports_meet);
+    if (cluster)
+        judge_ports(links, cluster, others, guids, ports_meet);
+    for (size_t i = 0; i < count; i++)
         meets[i] = cluster && host_meets(links, ports_meet, host_ids[i]);
     free(others);
     free(guids);
     free(ports_meet);
-    return status;
 }
 
 static bool has_member(const struct oneib_placed_cluster *cluster, oneib_guid port)
@@ -124,17 +115,14 @@ static bool has_member(const struct oneib_placed_cluster *cluster, oneib_guid po
     return false;
 }
 
-int oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id,
-                       struct oneib_error *err)
+void oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id)
 {
     struct oneib_placed_cluster *cluster = find_cluster(links, network_id);
     if (!cluster)
-        return 0;
+        return;
     for (size_t port = first_port(links, host_id); is_of(links, port, host_id); port++)
-        if (!has_member(cluster, links->ports[port].guid) &&
-            join(links, cluster, links->ports[port].guid, err) < 0)
-            return -1;
-    return 0;
+        if (!has_member(cluster, links->ports[port].guid))
+            join(links, cluster, links->ports[port].guid);
 }
 
 void oneib_links_clear(struct oneib_links *links)

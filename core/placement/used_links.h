@@ -39,18 +39,17 @@ struct oneib_links {
 
 /* When routes are there. A cluster that is there already stays as it is; ports may be NULL with
  * count 0: nobody of it runs. */
-int oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
-                            const oneib_guid *ports, size_t count, struct oneib_error *err);
+void oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
+                             const oneib_guid *ports, size_t count);
 /*
  * meets[n]: by its links, a member of the cluster on host_ids[n], by whichever of its ports, would
  * have it share a link with a cluster of its level that it shares none with yet. A cluster that is
  * not there meets nobody; a host that is not there does when is_exclusive.
  */
-int oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint32_t *host_ids,
-                      size_t count, bool *meets, struct oneib_error *err);
+void oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint32_t *host_ids,
+                       size_t count, bool *meets);
 /* The cluster has a member on this host from now on, by all of its ports. */
-int oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id,
-                       struct oneib_error *err);
+void oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id);
 void oneib_links_clear(struct oneib_links *links);
 
 #endif

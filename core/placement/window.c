@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/window.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,15 +35,12 @@ struct work {
 
 /* ---- fit hosts ------------------------------------------------------------------------------- */
 
-int oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm, size_t host,
-                        struct oneib_error *err)
+void oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm,
+                         size_t host)
 {
     if (!vm->fit)
-        vm->fit = calloc(window->host_count / WORD_BITS + 1, sizeof *vm->fit);
-    if (!vm->fit)
-        return oneib_fail_memory(err);
+        vm->fit = oneib_alloc(window->host_count / WORD_BITS + 1, sizeof *vm->fit);
     vm->fit[host / WORD_BITS] |= UINT64_C(1) << host % WORD_BITS;
-    return 0;
 }
 
 size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
@@ -179,17 +177,16 @@ static size_t choose_host(const struct work *work, const struct oneib_waiting_vm
     return best;
 }
 
-static int settle(struct work *work, const struct oneib_waiting_vm *vm, size_t host,
-                  struct oneib_error *err)
+static void settle(struct work *work, const struct oneib_waiting_vm *vm, size_t host)
 {
     struct oneib_window *window = work->window;
     const oneib_guid leaf = window->hosts[host].leaf;
     work->left[host] -= vm->nics;
     work->meant[host]++;
-    if (window->links &&
-        oneib_links_settle(window->links, vm->network_id, work->ids[host], err) < 0)
-        return -1;
-    return leaf == 0 ? 0 : oneib_window_settle(window, vm->network_id, leaf, err);
+    if (window->links)
+        oneib_links_settle(window->links, vm->network_id, work->ids[host]);
+    if (leaf != 0)
+        oneib_window_settle(window, vm->network_id, leaf);
 }
 
 /* What this one and those of its cluster who come after it want. */
@@ -202,21 +199,16 @@ static uint64_t wanted_from(const struct oneib_window *window, size_t index)
     return wanted;
 }
 
-static int judge_links(struct work *work, struct oneib_waiting_vm *vm, struct oneib_error *err)
+static void judge_links(struct work *work, struct oneib_waiting_vm *vm)
 {
     const struct oneib_window *window = work->window;
     if (!window->links)
-        return 0;
-    if (oneib_links_judge(window->links, vm->network_id, work->ids, window->host_count, work->meets,
-                          err) < 0)
-        return -1;
+        return;
+    oneib_links_judge(window->links, vm->network_id, work->ids, window->host_count, work->meets);
     free(vm->meets);
-    vm->meets = calloc(window->host_count / WORD_BITS + 1, sizeof *vm->meets);
-    if (!vm->meets)
-        return oneib_fail_memory(err);
+    vm->meets = oneib_alloc(window->host_count / WORD_BITS + 1, sizeof *vm->meets);
     for (size_t i = 0; i < window->host_count; i++)
         vm->meets[i / WORD_BITS] |= (uint64_t)work->meets[i] << i % WORD_BITS;
-    return 0;
 }
 
 static size_t find_leaf_for(struct work *work, size_t index, bool keeps_apart)
@@ -249,39 +241,34 @@ static size_t choose_among(struct work *work, size_t index)
     return host == NOWHERE ? find_host_at(work, index, leaf, false) : host;
 }
 
-static int choose(struct work *work, size_t index, struct oneib_error *err)
+static void choose(struct work *work, size_t index)
 {
     struct oneib_waiting_vm *vm = &work->window->vms[index];
     recall(work, vm->network_id);
-    if (judge_links(work, vm, err) < 0)
-        return -1;
+    judge_links(work, vm);
     const size_t host = choose_among(work, index);
     vm->meant = host;
-    return host == NOWHERE ? 0 : settle(work, vm, host, err);
+    if (host != NOWHERE)
+        settle(work, vm, host);
 }
 
 /* ---- what is offered ------------------------------------------------------------------------- */
 
-static int add_offer(struct work *work, struct oneib_waiting_vm *vm, size_t host,
-                     struct oneib_error *err)
+static void add_offer(struct work *work, struct oneib_waiting_vm *vm, size_t host)
 {
-    if (oneib_reserve(&vm->offered, &vm->offered_capacity, vm->offered_count + 1,
-                      sizeof *vm->offered, err) < 0)
-        return -1;
+    oneib_grow(&vm->offered, &vm->offered_capacity, vm->offered_count + 1, sizeof *vm->offered);
     vm->offered[vm->offered_count++] = (uint32_t)host;
     work->unoffered[host] -= vm->nics;
-    return 0;
 }
 
-static int begin_offers(struct work *work, struct oneib_error *err)
+static void begin_offers(struct work *work)
 {
     for (size_t i = 0; i < work->window->vm_count; i++) {
         struct oneib_waiting_vm *vm = &work->window->vms[i];
         vm->offered_count = 0;
-        if (vm->meant != NOWHERE && add_offer(work, vm, vm->meant, err) < 0)
-            return -1;
+        if (vm->meant != NOWHERE)
+            add_offer(work, vm, vm->meant);
     }
-    return 0;
 }
 
 static bool does_meet(const struct oneib_waiting_vm *vm, size_t host)
@@ -306,14 +293,15 @@ static bool may_be_offered(const struct work *work, size_t index, size_t host)
 }
 
 /* The next one of its hosts from *next on; *next is behind it then. */
-static int offer_one(struct work *work, size_t index, size_t *next, struct oneib_error *err)
+static void offer_one(struct work *work, size_t index, size_t *next)
 {
     struct oneib_waiting_vm *vm = &work->window->vms[index];
     size_t host = oneib_waiting_next(work->window, vm, *next);
     while (host < work->window->host_count && !may_be_offered(work, index, host))
         host = oneib_waiting_next(work->window, vm, host + 1);
     *next = host + 1;
-    return host < work->window->host_count ? add_offer(work, vm, host, err) : 0;
+    if (host < work->window->host_count)
+        add_offer(work, vm, host);
 }
 
 static bool wants_more(const struct oneib_waiting_vm *vm)
@@ -323,24 +311,20 @@ static bool wants_more(const struct oneib_waiting_vm *vm)
 }
 
 /* In turn, one host each, so that those who are served first do not take all. */
-static int offer_more(struct work *work, struct oneib_error *err)
+static void offer_more(struct work *work)
 {
     const size_t count = work->window->vm_count;
-    size_t *next = calloc(count + 1, sizeof *next);
-    if (!next)
-        return oneib_fail_memory(err);
-    int status = 0;
+    size_t *next = oneib_alloc(count + 1, sizeof *next);
     for (bool is_done = false; !is_done;) {
         is_done = true;
-        for (size_t i = 0; status == 0 && i < count; i++) {
+        for (size_t i = 0; i < count; i++) {
             if (next[i] >= work->window->host_count || !wants_more(&work->window->vms[i]))
                 continue;
-            status = offer_one(work, i, &next[i], err);
+            offer_one(work, i, &next[i]);
             is_done = false;
         }
     }
     free(next);
-    return status;
 }
 
 static void sort_offers(const struct oneib_window *window)
@@ -363,56 +347,47 @@ static void clear_work(struct work *work)
     free(work->meets);
 }
 
-static int begin(struct work *work, struct oneib_error *err)
+static void begin(struct work *work)
 {
     const size_t hosts = work->window->host_count + 1;
-    work->leaves = calloc(hosts, sizeof *work->leaves);
-    work->leaf_of = calloc(hosts, sizeof *work->leaf_of);
-    work->settled = calloc(hosts, sizeof *work->settled);
-    work->left = calloc(hosts, sizeof *work->left);
-    work->unoffered = calloc(hosts, sizeof *work->unoffered);
-    work->meant = calloc(hosts, sizeof *work->meant);
-    work->ids = calloc(hosts, sizeof *work->ids);
-    work->meets = calloc(hosts, sizeof *work->meets);
-    if (!work->ids || !work->meets || !work->leaves || !work->leaf_of || !work->settled ||
-        !work->left || !work->unoffered || !work->meant)
-        return oneib_fail_memory(err);
+    work->leaves = oneib_alloc(hosts, sizeof *work->leaves);
+    work->leaf_of = oneib_alloc(hosts, sizeof *work->leaf_of);
+    work->settled = oneib_alloc(hosts, sizeof *work->settled);
+    work->left = oneib_alloc(hosts, sizeof *work->left);
+    work->unoffered = oneib_alloc(hosts, sizeof *work->unoffered);
+    work->meant = oneib_alloc(hosts, sizeof *work->meant);
+    work->ids = oneib_alloc(hosts, sizeof *work->ids);
+    work->meets = oneib_alloc(hosts, sizeof *work->meets);
     for (size_t i = 0; i < work->window->host_count; i++)
         work->ids[i] = work->window->hosts[i].id;
     for (size_t i = 0; i < work->window->host_count; i++)
         work->left[i] = work->unoffered[i] = work->window->hosts[i].vfs_free;
     list_leaves(work);
-    return 0;
 }
 
-int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
-                        struct oneib_error *err)
+void oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf)
 {
     for (size_t i = 0; i < window->settled_count; i++)
         if (window->settled[i].network_id == network_id && window->settled[i].leaf == leaf) {
             window->settled[i].vms++;
-            return 0;
+            return;
         }
-    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
-                      sizeof *window->settled, err) < 0)
-        return -1;
+    oneib_grow(&window->settled, &window->settled_capacity, window->settled_count + 1,
+               sizeof *window->settled);
     window->settled[window->settled_count++] =
         (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1};
-    return 0;
 }
 
-int oneib_window_offer(struct oneib_window *window, struct oneib_error *err)
+void oneib_window_offer(struct oneib_window *window)
 {
     struct work work = {.window = window};
-    int status = begin(&work, err);
-    for (size_t i = 0; status == 0 && i < window->vm_count; i++)
-        status = choose(&work, i, err);
-    if (status == 0 && (status = begin_offers(&work, err)) == 0)
-        status = offer_more(&work, err);
-    if (status == 0)
-        sort_offers(window);
+    begin(&work);
+    for (size_t i = 0; i < window->vm_count; i++)
+        choose(&work, i);
+    begin_offers(&work);
+    offer_more(&work);
+    sort_offers(window);
     clear_work(&work);
-    return status;
 }
 
 void oneib_window_clear(struct oneib_window *window)

@@ -57,20 +57,19 @@ struct oneib_window {
 };
 
 /* This host of the window, which has all its hosts by now, is fit for the VM. */
-int oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm, size_t host,
-                        struct oneib_error *err);
+void oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm,
+                         size_t host);
 /* The first one from this index on that is fit; host_count: there is none. */
 size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
                           size_t from);
 /* One more VM of the cluster is at the leaf, which is not 0. */
-int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
-                        struct oneib_error *err);
+void oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf);
 /*
  * Fills what each VM is offered: nothing when no fit host has room beside the VMs before it.
  * hosts' order decides between equals. settled and links are changed: they hold these VMs too
  * then.
  */
-int oneib_window_offer(struct oneib_window *window, struct oneib_error *err);
+void oneib_window_offer(struct oneib_window *window);
 void oneib_window_clear(struct oneib_window *window);
 
 #endif

@@ -64,8 +64,7 @@ static int read_all(struct arriving *arriving, int fd, size_t max, struct oneib_
     if (got < 0)
         return oneib_fail_errno(err, errno, "cannot read the scheduler's message");
     oneib_text_append_bytes(&wire->tail, arriving->text, arriving->held);
-    return oneib_text_failed(&wire->xml) || oneib_text_failed(&wire->tail) ? oneib_fail_memory(err)
-                                                                           : 0;
+    return 0;
 }
 
 int oneib_wire_read(int fd, size_t max, struct oneib_wire *wire, struct oneib_error *err)
@@ -91,10 +90,9 @@ int oneib_wire_decode(struct oneib_wire *wire, struct oneib_error *err)
     oneib_autofree char *bytes =
         oneib_base64_decode(wire->tail.length ? wire->tail.data : "", wire->tail.length, &length);
     if (!bytes)
-        return length ? oneib_fail_memory(err)
-                      : oneib_fail(err, ONEIB_ERROR_INPUT, "the message is not base64");
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "the message is not base64");
     oneib_text_append_bytes(&wire->xml, bytes, length);
-    return oneib_text_failed(&wire->xml) ? oneib_fail_memory(err) : 0;
+    return 0;
 }
 
 void oneib_wire_clear(struct oneib_wire *wire)
@@ -132,7 +130,7 @@ static int flush(struct leaving *leaving, struct oneib_error *err)
     size_t length;
     oneib_autofree char *text = oneib_base64_encode(leaving->bytes, leaving->held, &length);
     leaving->held = 0;
-    return text ? write_all(leaving->fd, text, length, err) : oneib_fail_memory(err);
+    return write_all(leaving->fd, text, length, err);
 }
 
 static int put(struct leaving *leaving, const char *bytes, size_t length, struct oneib_error *err)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/memory.h"
 #include "service/client_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,43 +34,29 @@ static struct oneib_domain *find_domain(struct oneib_domains *domains,
 }
 
 static struct oneib_domain *add_domain(struct oneib_domains *domains,
-                                       const struct oneib_domain_entry *entry,
-                                       struct oneib_error *err)
+                                       const struct oneib_domain_entry *entry)
 {
-    if (oneib_reserve(&domains->items, &domains->capacity, domains->count + 1,
-                      sizeof *domains->items, err) < 0)
-        return NULL;
-    char *name = strdup(entry->name);
-    if (!name) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    oneib_grow(&domains->items, &domains->capacity, domains->count + 1, sizeof *domains->items);
+    char *name = oneib_strdup(entry->name);
     struct oneib_domain *domain = &domains->items[domains->count++];
     *domain = (struct oneib_domain){name, entry->vm_id, entry->running, NULL, 0};
     return domain;
 }
 
-static int add_device(struct oneib_domain *domain, const struct oneib_pci *vf,
-                      struct oneib_error *err)
+static void add_device(struct oneib_domain *domain, const struct oneib_pci *vf)
 {
-    struct oneib_pci *devices =
-        realloc(domain->devices, (domain->device_count + 1) * sizeof *devices);
-    if (!devices)
-        return oneib_fail_memory(err);
-    devices[domain->device_count++] = *vf;
-    domain->devices = devices;
-    return 0;
+    domain->devices =
+        oneib_realloc(domain->devices, domain->device_count + 1, sizeof *domain->devices);
+    domain->devices[domain->device_count++] = *vf;
 }
 
-static int take_domain(struct oneib_domains *domains, const struct oneib_domain_entry *entry,
-                       struct oneib_error *err)
+static void take_domain(struct oneib_domains *domains, const struct oneib_domain_entry *entry)
 {
     struct oneib_domain *domain = find_domain(domains, entry);
     if (!domain)
-        domain = add_domain(domains, entry, err);
-    if (!domain)
-        return -1;
-    return entry->has_vf ? add_device(domain, &entry->vf, err) : 0;
+        domain = add_domain(domains, entry);
+    if (entry->has_vf)
+        add_device(domain, &entry->vf);
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -89,9 +76,7 @@ static int take_grant(struct oneib_service_list *list, const struct oneib_grant 
                       struct oneib_error *err)
 {
     if (!list->grants)
-        list->grants = calloc(1, sizeof *list->grants);
-    if (!list->grants)
-        return oneib_fail_memory(err);
+        list->grants = oneib_alloc(1, sizeof *list->grants);
     if (list->grants->count == ONEIB_GRANTS_MAX)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "reading what oneib-node has: more than %d "
@@ -108,7 +93,8 @@ static int take_entry(void *context, const struct oneib_answer *answer, struct o
     case ONEIB_ANSWER_RECORD:
         return take_record(&list->table, &answer->record, err);
     case ONEIB_ANSWER_DOMAIN:
-        return take_domain(&list->domains, &answer->domain, err);
+        take_domain(&list->domains, &answer->domain);
+        return 0;
     case ONEIB_ANSWER_GRANT:
         return take_grant(list, &answer->grant, err);
     case ONEIB_ANSWER_FOLLOWS:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/service_client.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "service/client_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,11 +39,7 @@ static enum oneib_connection_outcome call(struct oneib_client *client, double de
 enum oneib_connection_outcome oneib_client_open_at(const char *socket, struct oneib_client **client,
                                                    struct oneib_error *err)
 {
-    *client = calloc(1, sizeof **client);
-    if (!*client) {
-        oneib_fail_memory(err);
-        return ONEIB_CONNECTION_FAILED;
-    }
+    *client = oneib_alloc(1, sizeof **client);
     (*client)->socket = socket;
     (*client)->fd = -1;
     const enum oneib_connection_outcome outcome = call(*client, oneib_now_ms() + STARTING_MS, err);

@@ -3,6 +3,7 @@
  * NVIDIA's. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "fabric/opensm_process.h"
 #include "sm/sm_internal.h"
 #include <stdlib.h>
@@ -65,23 +66,21 @@ static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, stru
                       seen->error.text);
 }
 
-static int settle(struct oneib_sm *sm, struct oneib_seen *seen,
-                  struct oneib_partition_table *wanted, struct oneib_findings *findings,
-                  struct oneib_error *err)
+static void settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                   struct oneib_partition_table *wanted, struct oneib_findings *findings)
 {
     (void)seen;
     (void)wanted;
-    return oneib_policy_settle(sm, findings, err);
+    oneib_policy_settle(sm, findings);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                  struct oneib_text *text, struct oneib_error *err)
+static void render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                   struct oneib_text *text)
 {
     (void)sm;
     oneib_partitions_render(wanted, text);
-    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
 }
 
 struct writing {
@@ -163,9 +162,7 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
                unsigned *nudges, struct oneib_error *err)
 {
     const struct oneib_text *text = what->text;
-    oneib_autofree char *kept = malloc(text->length + 1);
-    if (!kept)
-        return oneib_fail_memory(err);
+    oneib_autofree char *kept = oneib_alloc(text->length + 1, 1);
     memcpy(kept, text->data, text->length);
     kept[text->length] = '\0';
 

@@ -38,29 +38,25 @@ static bool is_same(const struct oneib_text *a, const struct oneib_text *b)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static int say_foreign(const struct oneib_sm *sm, struct oneib_findings *findings,
-                       struct oneib_error *err)
+static void say_foreign(const struct oneib_sm *sm, struct oneib_findings *findings)
 {
-    return oneib_findings_add(findings, ONEIB_WARNING, "qos-policy-foreign",
-                              "name another file in opensm.qos_policy, and in opensm's "
-                              "qos_policy_file; or remove this one",
-                              err,
-                              "%s was not written by oneib and stays as it is: paths with other "
-                              "service levels than the clusters' are not refused by it",
-                              place(sm));
+    oneib_findings_note(findings, ONEIB_WARNING, "qos-policy-foreign",
+                        "name another file in opensm.qos_policy, and in opensm's "
+                        "qos_policy_file; or remove this one",
+                        "%s was not written by oneib and stays as it is: paths with other "
+                        "service levels than the clusters' are not refused by it",
+                        place(sm));
 }
 
-static int say_failed(const struct oneib_error *why, struct oneib_findings *findings,
-                      struct oneib_error *err)
+static void say_failed(const struct oneib_error *why, struct oneib_findings *findings)
 {
-    return oneib_findings_add(findings, ONEIB_WARNING, "qos-policy-not-written",
-                              "let the user that oneibd runs as write there, and restart it", err,
-                              "the subnet manager is not told which service levels to refuse: %s",
-                              why->text);
+    oneib_findings_note(findings, ONEIB_WARNING, "qos-policy-not-written",
+                        "let the user that oneibd runs as write there, and restart it",
+                        "the subnet manager is not told which service levels to refuse: %s",
+                        why->text);
 }
 
-int oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings,
-                        struct oneib_error *err)
+void oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings)
 {
     struct oneib_policy_file *policy = &sm->policy;
     oneib_autofree char *data = NULL;
@@ -69,20 +65,22 @@ int oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings,
     oneib_text_clear(&policy->there);
     policy->is_ours = false;
     if (!place(sm))
-        return 0;
+        return;
     if (oneib_file_read(place(sm), POLICY_MAX_SIZE, &data, &length, &why) < 0) {
-        if (why.code != ONEIB_ERROR_NOT_FOUND)
-            return say_failed(&why, findings, err);
+        if (why.code != ONEIB_ERROR_NOT_FOUND) {
+            say_failed(&why, findings);
+            return;
+        }
     } else if (!oneib_qos_policy_is_ours(data, length)) {
-        return say_foreign(sm, findings, err);
+        say_foreign(sm, findings);
+        return;
     }
     policy->is_ours = true;
     oneib_text_append_bytes(&policy->there, data ? data : "", length);
-    if (oneib_text_failed(&policy->there))
-        return oneib_fail_memory(err);
-    if (policy->refused.data && !is_same(&policy->there, &policy->refused))
-        return say_failed(&policy->why, findings, err);
-    return 0;
+    if (policy->refused.data && !is_same(&policy->there, &policy->refused)) {
+        say_failed(&policy->why, findings);
+        return;
+    }
 }
 
 /* What could not be written counts as written until it is to be something else: it is said, and
@@ -128,7 +126,7 @@ void oneib_policy_put(struct oneib_sm *sm, const struct oneib_partition_table *w
     if (!policy->is_ours)
         return;
     oneib_qos_policy_render(wanted, &text);
-    if (oneib_text_failed(&text) || is_same(&text, &policy->there)) {
+    if (is_same(&text, &policy->there)) {
         oneib_text_clear(&text);
         return;
     }

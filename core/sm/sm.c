@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/sm.h"
+#include "base/memory.h"
 #include "sm/sm_internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-static struct oneib_sm *make(const struct oneib_config *config, const struct oneib_sm_way *way,
-                             struct oneib_error *err)
+static struct oneib_sm *make(const struct oneib_config *config, const struct oneib_sm_way *way)
 {
-    struct oneib_sm *sm = calloc(1, sizeof *sm);
-    if (!sm) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_sm *sm = oneib_alloc(1, sizeof *sm);
     *sm = (struct oneib_sm){.config = config, .way = way};
     return sm;
 }
@@ -19,8 +15,8 @@ static struct oneib_sm *make(const struct oneib_config *config, const struct one
 struct oneib_sm *oneib_sm_open_over(const struct oneib_config *config,
                                     const struct oneib_ufm_link *link, struct oneib_error *err)
 {
-    struct oneib_sm *sm = make(config, &oneib_sm_ufm, err);
-    if (!sm || oneib_ufm_open(sm, link, err) == 0)
+    struct oneib_sm *sm = make(config, &oneib_sm_ufm);
+    if (oneib_ufm_open(sm, link, err) == 0)
         return sm;
     oneib_sm_close(sm);
     return NULL;
@@ -30,7 +26,7 @@ struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_e
 {
     if (config->sm.kind == ONEIB_SM_UFM)
         return oneib_sm_open_over(config, NULL, err);
-    return make(config, &oneib_sm_opensm, err);
+    return make(config, &oneib_sm_opensm);
 }
 
 void oneib_sm_follow(struct oneib_sm *sm, const struct oneib_config *config)
@@ -94,18 +90,18 @@ struct oneib_sm_limits oneib_sm_limits(const struct oneib_sm *sm)
     return sm->way->limits ? sm->way->limits(sm) : (struct oneib_sm_limits){0};
 }
 
-int oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
-                    struct oneib_partition_table *wanted, struct oneib_findings *findings,
-                    struct oneib_error *err)
+void oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                     struct oneib_partition_table *wanted, struct oneib_findings *findings)
 {
-    return sm->way->settle ? sm->way->settle(sm, seen, wanted, findings, err) : 0;
+    if (sm->way->settle)
+        sm->way->settle(sm, seen, wanted, findings);
 }
 
-int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                    struct oneib_text *text, struct oneib_error *err)
+void oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                     struct oneib_text *text)
 {
     oneib_text_clear(text);
-    return sm->way->render(sm, wanted, text, err);
+    sm->way->render(sm, wanted, text);
 }
 
 int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,

@@ -22,7 +22,7 @@ struct oneib_sm;
 /*
  * The one that the configuration means. Nothing is connected to before something is asked. config:
  * borrowed for as long as the sm lives, or until oneib_sm_follow(), and its strings for longer.
- * NULL: no memory, or CONFIG. To be closed.
+ * NULL: CONFIG. To be closed.
  */
 struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err);
 /* The same configuration is elsewhere now. */
@@ -72,13 +72,12 @@ struct oneib_sm_limits oneib_sm_limits(const struct oneib_sm *sm);
  * and counts as seen, so that it makes no difference; and what is wrong with the subnet manager
  * itself becomes findings. `wanted`: in canonical order.
  */
-int oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
-                    struct oneib_partition_table *wanted, struct oneib_findings *findings,
-                    struct oneib_error *err);
+void oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                     struct oneib_partition_table *wanted, struct oneib_findings *findings);
 
 /* What is to be there for `wanted` to be in force, as oneib_seen.data has it. Replaces *text. */
-int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                    struct oneib_text *text, struct oneib_error *err);
+void oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                     struct oneib_text *text);
 
 struct oneib_sm_put {
     const struct oneib_partition_table *wanted;

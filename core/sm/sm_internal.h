@@ -14,13 +14,13 @@ struct oneib_sm_way {
     void (*close)(struct oneib_sm *sm);                          /* may be NULL */
     void (*doubt)(struct oneib_sm *sm);                          /* may be NULL */
     struct oneib_sm_limits (*limits)(const struct oneib_sm *sm); /* may be NULL */
-    int (*settle)(struct oneib_sm *sm, struct oneib_seen *seen,
-                  struct oneib_partition_table *wanted, struct oneib_findings *findings,
-                  struct oneib_error *err); /* may be NULL */
+    void (*settle)(struct oneib_sm *sm, struct oneib_seen *seen,
+                   struct oneib_partition_table *wanted,
+                   struct oneib_findings *findings); /* may be NULL */
     int (*look)(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
     bool (*has_news)(struct oneib_sm *sm);
-    int (*render)(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                  struct oneib_text *text, struct oneib_error *err);
+    void (*render)(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                   struct oneib_text *text);
     int (*put)(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                unsigned *nudges, struct oneib_error *err);
     int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);
@@ -58,8 +58,7 @@ extern const struct oneib_sm_way oneib_sm_ufm;    /* ufm.c */
 void oneib_policy_stamp(struct oneib_sm *sm);
 bool oneib_policy_has_news(const struct oneib_sm *sm);
 /* Looks at it; findings where it cannot be oneib's, or could not be written. */
-int oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings,
-                        struct oneib_error *err);
+void oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings);
 /* Whether it says the levels of these partitions, as far as it can be made to. */
 bool oneib_policy_is_put(const struct oneib_sm *sm, const struct oneib_partition_table *wanted);
 /* Makes it say them. That it cannot be written keeps no partition from being put into force: it is

@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "sm/sm_internal.h"
 #include "sm/ufm_record.h"
 #include "sm/ufm_site.h"
@@ -73,9 +74,7 @@ static int open_client(struct oneib_ufm *ufm, const struct oneib_config *config,
 
 int oneib_ufm_open(struct oneib_sm *sm, const struct oneib_ufm_link *link, struct oneib_error *err)
 {
-    sm->ufm = calloc(1, sizeof *sm->ufm);
-    if (!sm->ufm)
-        return oneib_fail_memory(err);
+    sm->ufm = oneib_alloc(1, sizeof *sm->ufm);
     if (!link)
         return open_client(sm->ufm, sm->config, err);
     sm->ufm->link = *link;
@@ -166,36 +165,26 @@ static int ask_for_everything(struct oneib_sm *sm, struct oneib_error *err)
     return 0;
 }
 
-static int copy_table(const struct oneib_partition_table *from, struct oneib_partition_table *to,
-                      struct oneib_error *err)
+static void copy_table(const struct oneib_partition_table *from, struct oneib_partition_table *to)
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct oneib_partition *source = &from->items[i];
-        struct oneib_partition *copy = oneib_partition_table_add(to, err);
-        if (!copy)
-            return -1;
+        struct oneib_partition *copy = oneib_partition_table_add(to);
         *copy = *source;
         copy->members = NULL;
         copy->member_count = copy->member_capacity = 0;
-        if (oneib_partition_add_members(copy, source->members, source->member_count, err) < 0)
-            return -1;
+        oneib_partition_add_members(copy, source->members, source->member_count);
     }
-    return 0;
 }
 
 /* The text is what the table says. */
-static int render_seen(struct oneib_seen *seen, struct oneib_error *err)
+static void render_seen(struct oneib_seen *seen)
 {
     struct oneib_text text = {0};
     oneib_partitions_render(&seen->table, &text);
-    if (oneib_text_failed(&text)) {
-        oneib_text_clear(&text);
-        return oneib_fail_memory(err);
-    }
     free(seen->data);
     seen->data = text.data;
     seen->length = text.length;
-    return 0;
 }
 
 /* UFM knows no names: a partition has the one that oneib gave it, in the record. */
@@ -205,11 +194,10 @@ static int copy_named(const struct oneib_sm *sm, struct oneib_partition_table *t
     struct oneib_partition_table record;
     if (oneib_ufm_record_read(sm->config->ufm.record, &record, has_record, err) < 0)
         return -1;
-    const int status = copy_table(&sm->ufm->table, table, err);
-    if (status == 0)
-        oneib_ufm_record_name(&record, table);
+    copy_table(&sm->ufm->table, table);
+    oneib_ufm_record_name(&record, table);
     oneib_partition_table_clear(&record);
-    return status;
+    return 0;
 }
 
 /* Keys that are there before oneib ever was are somebody's. The text is made when it is settled
@@ -266,9 +254,8 @@ static void leave_head(struct oneib_partition *partition)
     *partition = left;
 }
 
-static int settle(struct oneib_sm *sm, struct oneib_seen *seen,
-                  struct oneib_partition_table *wanted, struct oneib_findings *findings,
-                  struct oneib_error *err)
+static void settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                   struct oneib_partition_table *wanted, struct oneib_findings *findings)
 {
     struct oneib_ufm *ufm = sm->ufm;
     struct oneib_partition *own = NULL;
@@ -278,23 +265,20 @@ static int settle(struct oneib_sm *sm, struct oneib_seen *seen,
         else
             leave_head(&wanted->items[i]);
     }
-    if (oneib_ufm_site_judge(&ufm->site, sm->config, own, findings, &ufm->closed, err) < 0)
-        return -1;
+    oneib_ufm_site_judge(&ufm->site, sm->config, own, findings, &ufm->closed);
     if (own) {
         const struct oneib_partition_table one = {.items = own, .count = 1};
-        if (copy_table(&one, &seen->table, err) < 0)
-            return -1;
+        copy_table(&one, &seen->table);
         oneib_partition_table_sort(&seen->table);
     }
-    return render_seen(seen, err);
+    render_seen(seen);
 }
 
-static int render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                  struct oneib_text *text, struct oneib_error *err)
+static void render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                   struct oneib_text *text)
 {
     (void)sm;
     oneib_partitions_render(wanted, text);
-    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
 }
 
 /* ---- putting --------------------------------------------------------------------------------- */
@@ -342,10 +326,9 @@ static int prepare(struct oneib_sm *sm, const struct oneib_sm_put *what, struct 
 {
     const struct oneib_ufm *ufm = sm->ufm;
     bool ignored;
-    if (copy_named(sm, &change->before, &ignored, err) < 0 ||
-        oneib_ufm_want(what->wanted, range_of(sm->config), ufm->site.abilities, &change->meant,
-                       err) < 0)
+    if (copy_named(sm, &change->before, &ignored, err) < 0)
         return -1;
+    oneib_ufm_want(what->wanted, range_of(sm->config), ufm->site.abilities, &change->meant);
     if (change->meant.refused_count > 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "P_Key 0x%04x is not for this UFM, and was to be put there: nothing is "
@@ -363,8 +346,7 @@ static int carry_out(struct oneib_sm *sm, const struct change *change, struct on
     const struct oneib_partition_table *meant = &change->meant.table;
     struct oneib_ufm_plan plan;
     size_t done;
-    if (oneib_ufm_plan(meant, &change->before, &plan, err) < 0)
-        return -1;
+    oneib_ufm_plan(meant, &change->before, &plan);
     int status = oneib_ufm_record_write(record, &change->before, meant, err);
     if (status == 0)
         status = oneib_ufm_work(&sm->ufm->link, &plan, &done, err);
@@ -385,18 +367,14 @@ static void keep(struct oneib_ufm *ufm, struct oneib_partition_table *table)
     ufm->asked_at = oneib_now_ms();
 }
 
-static int follow_seen(struct oneib_seen *seen, const struct oneib_text *text,
-                       struct oneib_error *err)
+static void follow_seen(struct oneib_seen *seen, const struct oneib_text *text)
 {
-    char *data = malloc(text->length + 1);
-    if (!data)
-        return oneib_fail_memory(err);
+    char *data = oneib_alloc(text->length + 1, 1);
     memcpy(data, text->data, text->length);
     data[text->length] = '\0';
     free(seen->data);
     seen->data = data;
     seen->length = text->length;
-    return 0;
 }
 
 /* Where nobody may be added, those who have to go go all the same. */
@@ -409,7 +387,7 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
     if (status == 0)
         status = carry_out(sm, &change, err);
     if (status == 0 && !change.is_less)
-        status = follow_seen(seen, what->text, err);
+        follow_seen(seen, what->text);
     if (status == 0)
         keep(sm->ufm, &change.meant.table);
     else

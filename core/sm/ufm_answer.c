@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/ufm_answer.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include <jansson.h>
@@ -87,7 +88,8 @@ static int add_member(const json_t *item, struct oneib_partition *partition,
                         err);
     partition->indx0 = json_is_true(index0);
     member.membership = (uint8_t)membership;
-    return oneib_partition_add_member(partition, member, err);
+    oneib_partition_add_member(partition, member);
+    return 0;
 }
 
 ONEIB_ORDER_BY(compare_guids, struct oneib_member, guid);
@@ -191,9 +193,9 @@ void oneib_ufm_default_clear(struct oneib_ufm_default *management)
 
 static void take_full(const struct oneib_partition *partition, struct oneib_ufm_default *management)
 {
-    management->guids = calloc(partition->member_count + 1, sizeof *management->guids);
-    management->is_known = management->guids != NULL;
-    for (size_t i = 0; management->guids && i < partition->member_count; i++)
+    management->guids = oneib_alloc(partition->member_count + 1, sizeof *management->guids);
+    management->is_known = true;
+    for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].membership == ONEIB_FULL)
             management->guids[management->full++] = partition->members[i].guid;
 }
@@ -226,8 +228,8 @@ static int read_keys(json_t *document, struct oneib_ufm_range range,
             read_management(value, management);
         if (pkey < range.first || pkey > range.last)
             continue;
-        struct oneib_partition *partition = oneib_partition_table_add(table, err);
-        if (!partition || read_key(value, pkey, partition, err) < 0)
+        struct oneib_partition *partition = oneib_partition_table_add(table);
+        if (read_key(value, pkey, partition, err) < 0)
             return -1;
     }
     oneib_partition_table_sort(table);
@@ -292,36 +294,31 @@ int oneib_ufm_read_sm_keys(const char *data, size_t length, struct oneib_ufm_sm_
 
 /* ---- virtual ports --------------------------------------------------------------------------- */
 
-static int add_vport(const json_t *item, struct oneib_said_vports *said, struct oneib_error *err)
+static void add_vport(const json_t *item, struct oneib_said_vports *said)
 {
     struct oneib_said_vport vport = {0};
     const char *state = json_string_value(json_object_get(item, "virtual_port_state"));
     if (!parse_guid(json_object_get(item, "virtual_port_guid"), &vport.guid)) {
         said->not_understood++;
-        return 0;
+        return;
     }
     vport.is_active = state && strcasecmp(state, "active") == 0;
     if (!parse_guid(json_object_get(item, "port_guid"), &vport.port_guid))
         vport.port_guid = 0;
-    if (oneib_reserve(&said->items, &said->capacity, said->count + 1, sizeof *said->items, err) < 0)
-        return -1;
+    oneib_grow(&said->items, &said->capacity, said->count + 1, sizeof *said->items);
     said->items[said->count++] = vport;
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_vports, struct oneib_said_vport, guid);
 
-static int read_vport_items(json_t *document, struct oneib_said_vports *said,
-                            struct oneib_error *err)
+static void read_vport_items(json_t *document, struct oneib_said_vports *said)
 {
     const char *name;
     json_t *value;
     for (size_t i = 0; i < json_array_size(document); i++)
-        if (add_vport(json_array_get(document, i), said, err) < 0)
-            return -1;
-    json_object_foreach(document, name, value) if (add_vport(value, said, err) < 0) return -1;
+        add_vport(json_array_get(document, i), said);
+    json_object_foreach(document, name, value) add_vport(value, said);
     ONEIB_SORT(said->items, said->count, compare_vports);
-    return 0;
 }
 
 static int read_vports(const char *data, size_t length, struct oneib_said_vports *said,
@@ -332,7 +329,8 @@ static int read_vports(const char *data, size_t length, struct oneib_said_vports
         return -1;
     if (!json_is_array(document) && !json_is_object(document))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "UFM's answer about virtual ports is no list");
-    return read_vport_items(document, said, err);
+    read_vport_items(document, said);
+    return 0;
 }
 
 int oneib_ufm_read_vports(const char *data, size_t length, long status,

@@ -8,14 +8,11 @@
 
 /* ---- what UFM is to have --------------------------------------------------------------------- */
 
-static int refuse(struct oneib_ufm_wanted *result, struct oneib_ufm_refused refused,
-                  struct oneib_error *err)
+static void refuse(struct oneib_ufm_wanted *result, struct oneib_ufm_refused refused)
 {
-    if (oneib_reserve(&result->refused, &result->refused_capacity, result->refused_count + 1,
-                      sizeof *result->refused, err) < 0)
-        return -1;
+    oneib_grow(&result->refused, &result->refused_capacity, result->refused_count + 1,
+               sizeof *result->refused);
     result->refused[result->refused_count++] = refused;
-    return 0;
 }
 
 static bool has_wildcard(const struct oneib_partition *partition)
@@ -34,66 +31,55 @@ static size_t count_limited(const struct oneib_partition *partition)
     return count;
 }
 
-static int copy_members(const struct oneib_partition *from, bool with_limited,
-                        struct oneib_partition *to, struct oneib_error *err)
+static void copy_members(const struct oneib_partition *from, bool with_limited,
+                         struct oneib_partition *to)
 {
     for (size_t i = 0; i < from->member_count; i++)
-        if ((with_limited || from->members[i].membership == ONEIB_FULL) &&
-            oneib_partition_add_member(to, from->members[i], err) < 0)
-            return -1;
-    return 0;
+        if (with_limited || from->members[i].membership == ONEIB_FULL)
+            oneib_partition_add_member(to, from->members[i]);
 }
 
 /* A partition without members is none to UFM. */
-static int take(const struct oneib_partition *partition, struct oneib_ufm_abilities abilities,
-                struct oneib_ufm_wanted *result, struct oneib_error *err)
+static void take(const struct oneib_partition *partition, struct oneib_ufm_abilities abilities,
+                 struct oneib_ufm_wanted *result)
 {
     const size_t limited = count_limited(partition);
     const size_t left_out = abilities.memberships ? 0 : limited;
-    if (left_out > 0 &&
-        refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_LIMITED, partition->pkey, left_out},
-               err) < 0)
-        return -1;
+    if (left_out > 0)
+        refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_LIMITED, partition->pkey, left_out});
     if (partition->member_count == left_out)
-        return 0;
-    struct oneib_partition *taken = oneib_partition_table_add(&result->table, err);
-    if (!taken)
-        return -1;
+        return;
+    struct oneib_partition *taken = oneib_partition_table_add(&result->table);
     memcpy(taken->name, partition->name, sizeof taken->name);
     taken->pkey = partition->pkey;
     taken->indx0 = partition->indx0;
     taken->ipoib = partition->ipoib;
-    return copy_members(partition, left_out == 0, taken, err);
+    copy_members(partition, left_out == 0, taken);
 }
 
-static int want_one(const struct oneib_partition *partition, struct oneib_ufm_range range,
-                    struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result,
-                    struct oneib_error *err)
+static void want_one(const struct oneib_partition *partition, struct oneib_ufm_range range,
+                     struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result)
 {
     if (partition->pkey == ONEIB_PKEY_DEFAULT)
-        return 0;
-    if (partition->pkey < range.first || partition->pkey > range.last)
-        return refuse(result,
-                      (struct oneib_ufm_refused){ONEIB_UFM_OUT_OF_RANGE, partition->pkey, 0}, err);
-    if (has_wildcard(partition))
-        return refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_WILDCARD, partition->pkey, 0},
-                      err);
-    return take(partition, abilities, result, err);
+        return;
+    if (partition->pkey < range.first || partition->pkey > range.last) {
+        refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_OUT_OF_RANGE, partition->pkey, 0});
+        return;
+    }
+    if (has_wildcard(partition)) {
+        refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_WILDCARD, partition->pkey, 0});
+        return;
+    }
+    take(partition, abilities, result);
 }
 
-int oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm_range range,
-                   struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result,
-                   struct oneib_error *err)
+void oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm_range range,
+                    struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result)
 {
     *result = (struct oneib_ufm_wanted){0};
-    for (size_t i = 0; i < wanted->count; i++) {
-        if (want_one(&wanted->items[i], range, abilities, result, err) < 0) {
-            oneib_ufm_wanted_clear(result);
-            return -1;
-        }
-    }
+    for (size_t i = 0; i < wanted->count; i++)
+        want_one(&wanted->items[i], range, abilities, result);
     oneib_partition_table_sort(&result->table);
-    return 0;
 }
 
 void oneib_ufm_wanted_clear(struct oneib_ufm_wanted *wanted)
@@ -154,27 +140,24 @@ static enum oneib_ufm_step step_of(const struct oneib_ufm_difference *difference
     return difference->lacking > 0 ? ONEIB_UFM_PUT_CHANGE : ONEIB_UFM_PUT_LESS;
 }
 
-static int add_request(const struct oneib_partition *wanted, const struct oneib_partition *seen,
-                       struct oneib_ufm_plan *plan, struct oneib_error *err)
+static void add_request(const struct oneib_partition *wanted, const struct oneib_partition *seen,
+                        struct oneib_ufm_plan *plan)
 {
     const struct oneib_ufm_difference difference = oneib_ufm_compare(wanted, seen);
     if (wanted && !oneib_ufm_differs(&difference))
-        return 0;
-    if (oneib_reserve(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items);
     plan->items[plan->count++] =
         (struct oneib_ufm_request){.step = wanted ? step_of(&difference) : ONEIB_UFM_DELETE,
                                    .pkey = wanted ? wanted->pkey : seen->pkey,
                                    .wanted = wanted,
                                    .seen = seen};
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_requests, struct oneib_ufm_request, step, pkey);
 
-static int add_requests(const struct oneib_partition_table *wanted,
-                        const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
-                        struct oneib_error *err)
+static void add_requests(const struct oneib_partition_table *wanted,
+                         const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan)
 {
     size_t i = 0, j = 0;
     while (i < wanted->count || j < seen->count) {
@@ -186,25 +169,18 @@ static int add_requests(const struct oneib_partition_table *wanted,
             else
                 a = NULL;
         }
-        if (add_request(a, b, plan, err) < 0)
-            return -1;
+        add_request(a, b, plan);
         i += a != NULL;
         j += b != NULL;
     }
-    return 0;
 }
 
-int oneib_ufm_plan(const struct oneib_partition_table *wanted,
-                   const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
-                   struct oneib_error *err)
+void oneib_ufm_plan(const struct oneib_partition_table *wanted,
+                    const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan)
 {
     *plan = (struct oneib_ufm_plan){0};
-    if (add_requests(wanted, seen, plan, err) < 0) {
-        oneib_ufm_plan_clear(plan);
-        return -1;
-    }
+    add_requests(wanted, seen, plan);
     ONEIB_SORT(plan->items, plan->count, compare_requests);
-    return 0;
 }
 
 void oneib_ufm_plan_clear(struct oneib_ufm_plan *plan)

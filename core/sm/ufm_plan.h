@@ -36,9 +36,8 @@ struct oneib_ufm_wanted {
 
 /* wanted: in canonical order. What UFM is left with (mtu, rate, SL, ...) is not in the result.
  * *result is zeroed first. */
-int oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm_range range,
-                   struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result,
-                   struct oneib_error *err);
+void oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm_range range,
+                    struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result);
 void oneib_ufm_wanted_clear(struct oneib_ufm_wanted *wanted);
 
 /* In the order in which they are sent: nobody comes before somebody else has gone. */
@@ -63,9 +62,8 @@ struct oneib_ufm_plan {
 
 /* Both tables sorted, by oneib_ufm_want() and oneib_ufm_read_all(); they must outlive *plan, which
  * is zeroed first. Names do not count. */
-int oneib_ufm_plan(const struct oneib_partition_table *wanted,
-                   const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
-                   struct oneib_error *err);
+void oneib_ufm_plan(const struct oneib_partition_table *wanted,
+                    const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan);
 void oneib_ufm_plan_clear(struct oneib_ufm_plan *plan);
 
 /* The body of a PUT. Whoever is not full is limited: nothing is wider than it is meant. */

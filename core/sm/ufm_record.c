@@ -64,21 +64,17 @@ static bool has_name(const struct oneib_partition_table *table, const char *name
     return false;
 }
 
-static int add_heads(const struct oneib_partition_table *from,
-                     const struct oneib_partition_table *except, struct oneib_partition_table *to,
-                     struct oneib_error *err)
+static void add_heads(const struct oneib_partition_table *from,
+                      const struct oneib_partition_table *except, struct oneib_partition_table *to)
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct oneib_partition *partition = &from->items[i];
         if (except && (find(except, partition->pkey) || has_name(except, partition->name)))
             continue;
-        struct oneib_partition *head = oneib_partition_table_add(to, err);
-        if (!head)
-            return -1;
+        struct oneib_partition *head = oneib_partition_table_add(to);
         head->pkey = partition->pkey;
         memcpy(head->name, partition->name, sizeof head->name);
     }
-    return 0;
 }
 
 static bool is_there_already(const char *path, const struct oneib_text *text)
@@ -96,8 +92,6 @@ static int write_heads(const char *path, struct oneib_partition_table *heads,
     oneib_autotext struct oneib_text text = {0};
     oneib_partition_table_sort(heads);
     oneib_partitions_render(heads, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return is_there_already(path, &text)
                ? 0
                : oneib_file_replace(path, text.data, text.length, MODE, NULL, NULL, err);
@@ -107,11 +101,9 @@ int oneib_ufm_record_write(const char *path, const struct oneib_partition_table 
                            const struct oneib_partition_table *second, struct oneib_error *err)
 {
     struct oneib_partition_table heads = {0};
-    int status = add_heads(first, NULL, &heads, err);
-    if (status == 0)
-        status = add_heads(second, first, &heads, err);
-    if (status == 0)
-        status = write_heads(path, &heads, err);
+    add_heads(first, NULL, &heads);
+    add_heads(second, first, &heads);
+    const int status = write_heads(path, &heads, err);
     oneib_partition_table_clear(&heads);
     return status < 0 ? oneib_wrap(err, "noting what is put into UFM") : 0;
 }

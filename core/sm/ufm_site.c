@@ -103,9 +103,9 @@ static bool is_vouched(const struct oneib_ufm_site *site, const struct oneib_con
                                               : config->ufm.default_limited;
 }
 
-static int say_default(const struct oneib_ufm_site *site, const struct oneib_config *config,
-                       const struct oneib_partition *own, struct oneib_findings *findings,
-                       struct oneib_error *closed, struct oneib_error *err)
+static void say_default(const struct oneib_ufm_site *site, const struct oneib_config *config,
+                        const struct oneib_partition *own, struct oneib_findings *findings,
+                        struct oneib_error *closed)
 {
     oneib_guid first = 0;
     const size_t full = count_full(site, own, &first);
@@ -114,55 +114,54 @@ static int say_default(const struct oneib_ufm_site *site, const struct oneib_con
                    "%zu ports are full members of the default partition (0x7fff) in UFM, port "
                    "0x%016" PRIx64 " for one: whoever is one reaches every port",
                    full, first);
-        return oneib_findings_add(
+        oneib_findings_note(
             findings, ONEIB_VIOLATION, "ufm-default-full",
             "set default_membership = limited in UFM's gv.cfg, and list UFM's own ports in "
             "default_partition.full_members of oneib.conf",
-            err, "%s; nobody is added to any partition", closed->text);
+            "%s; nobody is added to any partition", closed->text);
+        return;
     }
     if (is_vouched(site, config))
-        return 0;
+        return;
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM does not say who is a full member of the default partition (0x7fff)");
-    return oneib_findings_add(
+    oneib_findings_note(
         findings, ONEIB_VIOLATION, "ufm-default-unknown",
         "update UFM to 6.19 or later, or see to it that everybody is limited there and set "
         "ufm.default_limited = true",
-        err, "%s; nobody is added to any partition", closed->text);
+        "%s; nobody is added to any partition", closed->text);
 }
 
-static int say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings *findings,
-                      struct oneib_error *closed, struct oneib_error *err)
+static void say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings *findings,
+                       struct oneib_error *closed)
 {
     if (!site->keys.sa_key_is_known_to_all)
-        return 0;
+        return;
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM's sa_key is the default one, which every guest knows");
-    return oneib_findings_add(findings, ONEIB_VIOLATION, "ufm-sa-key",
-                              "set sa_key, or randomize_sa_key, in UFM's opensm.conf", err,
-                              "%s: with it whoever asks is told of all partitions; nobody is added "
-                              "to any",
-                              closed->text);
+    oneib_findings_note(findings, ONEIB_VIOLATION, "ufm-sa-key",
+                        "set sa_key, or randomize_sa_key, in UFM's opensm.conf",
+                        "%s: with it whoever asks is told of all partitions; nobody is added "
+                        "to any",
+                        closed->text);
 }
 
-static int say_m_key(const struct oneib_ufm_site *site, struct oneib_findings *findings,
-                     struct oneib_error *err)
+static void say_m_key(const struct oneib_ufm_site *site, struct oneib_findings *findings)
 {
     if (site->keys.m_key_per_port)
-        return 0;
-    return oneib_findings_add(findings, ONEIB_WARNING, "ufm-m-key",
-                              "set m_key_per_port TRUE in UFM's opensm.conf", err,
-                              "UFM gives all ports one M_Key: whoever is root on one host can "
-                              "learn it, and set the P_Keys of all");
+        return;
+    oneib_findings_note(findings, ONEIB_WARNING, "ufm-m-key",
+                        "set m_key_per_port TRUE in UFM's opensm.conf",
+                        "UFM gives all ports one M_Key: whoever is root on one host can "
+                        "learn it, and set the P_Keys of all");
 }
 
-int oneib_ufm_site_judge(const struct oneib_ufm_site *site, const struct oneib_config *config,
-                         const struct oneib_partition *own, struct oneib_findings *findings,
-                         struct oneib_error *closed, struct oneib_error *err)
+void oneib_ufm_site_judge(const struct oneib_ufm_site *site, const struct oneib_config *config,
+                          const struct oneib_partition *own, struct oneib_findings *findings,
+                          struct oneib_error *closed)
 {
     *closed = (struct oneib_error){0};
-    return say_default(site, config, own, findings, closed, err) < 0 ||
-                   say_sa_key(site, findings, closed, err) < 0 || say_m_key(site, findings, err) < 0
-               ? -1
-               : 0;
+    say_default(site, config, own, findings, closed);
+    say_sa_key(site, findings, closed);
+    say_m_key(site, findings);
 }

@@ -30,8 +30,8 @@ void oneib_ufm_site_clear(struct oneib_ufm_site *site);
  * partition before that is put right; NONE else. own: the default partition as it is to be, whose
  * full members are meant; may be NULL.
  */
-int oneib_ufm_site_judge(const struct oneib_ufm_site *site, const struct oneib_config *config,
-                         const struct oneib_partition *own, struct oneib_findings *findings,
-                         struct oneib_error *closed, struct oneib_error *err);
+void oneib_ufm_site_judge(const struct oneib_ufm_site *site, const struct oneib_config *config,
+                          const struct oneib_partition *own, struct oneib_findings *findings,
+                          struct oneib_error *closed);
 
 #endif

@@ -88,8 +88,6 @@ static int send(const struct oneib_ufm_link *link, const struct oneib_ufm_reques
     oneib_autotext struct oneib_text body = {0};
     oneib_ufm_render_put(request->wanted, &body);
     *reply = (struct oneib_ufm_reply){0};
-    if (oneib_text_failed(&body))
-        return oneib_fail_memory(err);
     return ask(link, "PUT", "/resources/pkeys/", body.data, reply, err);
 }
 
@@ -147,8 +145,6 @@ static int take_out(const struct oneib_ufm_link *link, const struct oneib_ufm_re
     for (size_t i = 0; i < now->member_count; i++)
         if (has_too_much(request, &now->members[i]))
             oneib_text_printf(&path, "%s%016" PRIx64, count++ > 0 ? "," : "", now->members[i].guid);
-    if (oneib_text_failed(&path))
-        return oneib_fail_memory(err);
     if (ask(link, "DELETE", path.data, NULL, &reply, err) < 0)
         return -1;
     oneib_ufm_reply_clear(&reply);

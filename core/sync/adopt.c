@@ -50,8 +50,7 @@ static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *le
                         struct oneib_error *err)
 {
     for (size_t i = 0; i < from->fence_count; i++)
-        if (oneib_ledger_set_fence(ledger, &from->fences[i], err) < 0)
-            return -1;
+        oneib_ledger_set_fence(ledger, &from->fences[i]);
     for (size_t i = 0; i < from->fenced_port_count; i++)
         if (oneib_ledger_set_fenced_port(ledger, &from->fenced_ports[i], err) < 0)
             return -1;

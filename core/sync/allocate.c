@@ -129,9 +129,10 @@ static int rest_keys(struct oneib_one *one, struct oneib_snapshot *snapshot, int
             continue;
         if (!gone && is_gone(one, unused->network_id, &gone, err) < 0)
             return -1;
-        if (gone ? oneib_ledger_rest(next, unused->network_id, now, err) < 0
-                 : oneib_id_set_add(&snapshot->there, unused->network_id, err) < 0)
-            return -1;
+        if (gone)
+            oneib_ledger_rest(next, unused->network_id, now);
+        else
+            oneib_id_set_add(&snapshot->there, unused->network_id);
         changes->rested += gone;
     }
     oneib_id_set_sort(&snapshot->there);
@@ -162,8 +163,7 @@ static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
                         struct oneib_key_changes *changes, struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (oneib_ledger_copy(&snapshot->kept.ledger, &next, err) < 0)
-        return -1;
+    oneib_ledger_copy(&snapshot->kept.ledger, &next);
     int outcome = make_next(one, snapshot, &next, changes, err);
     if (outcome == 0 && !oneib_ledger_equal(&next, &snapshot->kept.ledger))
         outcome = oneib_ledger_write(one, &snapshot->kept, &next, err);
@@ -172,20 +172,17 @@ static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
 }
 
 /* Once for a network, until it is read again: a daemon keeps its snapshot. */
-static int note_failure(struct oneib_snapshot *snapshot, const char *code, const char *attribute,
-                        uint32_t network_id, const struct oneib_error *failure,
-                        struct oneib_error *err)
+static void note_failure(struct oneib_snapshot *snapshot, const char *code, const char *attribute,
+                         uint32_t network_id, const struct oneib_error *failure)
 {
-    if (oneib_findings_add(
-            &snapshot->findings, ONEIB_WARNING, code,
-            "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
-            "a restricted attribute, whatever their rights)",
-            err, "%s of %s does not show what it has, and could not be written: %s", attribute,
-            oneib_network_id_shown(&snapshot->cloud, network_id).text, failure->text) < 0)
-        return -1;
+    oneib_findings_note(
+        &snapshot->findings, ONEIB_WARNING, code,
+        "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
+        "a restricted attribute, whatever their rights)",
+        "%s of %s does not show what it has, and could not be written: %s", attribute,
+        oneib_network_id_shown(&snapshot->cloud, network_id).text, failure->text);
     oneib_findings_attribute(&snapshot->findings, snapshot->findings.count - 1,
                              ONEIB_SUBJECT_NETWORK, network_id);
-    return 0;
 }
 
 /* What somebody has written since the snapshot was made is looked at first: it may be a wish. */
@@ -219,8 +216,7 @@ static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint
     bool written;
     if (pkey == 0 || is_noted(&snapshot->findings, "pkey-not-written", network_id))
         return 0;
-    if (oneib_id_set_add(&changes->networks, network_id, err) < 0)
-        return -1;
+    oneib_id_set_add(&changes->networks, network_id);
     if (copy_key(one, snapshot, network_id, pkey, &written, &failure) == 0) {
         changes->copied += written;
         return 0;
@@ -230,7 +226,8 @@ static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint
         return oneib_wrap(err, "writing the P_Key of %s",
                           oneib_network_id_shown(&snapshot->cloud, network_id).text);
     }
-    return note_failure(snapshot, "pkey-not-written", "VLAN_ID", network_id, &failure, err);
+    note_failure(snapshot, "pkey-not-written", "VLAN_ID", network_id, &failure);
+    return 0;
 }
 
 /* oned may accept an update and keep the old value: restricted attributes are put back silently. */
@@ -263,8 +260,7 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_sn
     struct oneib_error failure;
     if (is_noted(&snapshot->findings, "sl-not-written", copy->network_id))
         return 0;
-    if (oneib_id_set_add(&changes->networks, copy->network_id, err) < 0)
-        return -1;
+    oneib_id_set_add(&changes->networks, copy->network_id);
     if (set_level(one, copy, vn_mad, &failure) == 0) {
         changes->copied++;
         return 0;
@@ -274,7 +270,8 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_sn
         return oneib_wrap(err, "writing the service level of %s",
                           oneib_network_id_shown(&snapshot->cloud, copy->network_id).text);
     }
-    return note_failure(snapshot, "sl-not-written", "IB_SL", copy->network_id, &failure, err);
+    note_failure(snapshot, "sl-not-written", "IB_SL", copy->network_id, &failure);
+    return 0;
 }
 
 static int show_keys(struct oneib_one *one, struct oneib_snapshot *snapshot,

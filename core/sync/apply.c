@@ -96,9 +96,9 @@ static int ask_some(const struct step *step, const struct oneib_partition_table 
     size_t ports[ONEIB_PORTS_WATCHED];
     const size_t before = watch->count;
     const size_t asked = oneib_watch_next(watch, ports);
-    if (oneib_fabric_read_tables(step->fabric, &step->snapshot->subnet, ports, asked, err) < 0 ||
-        oneib_watch_read(&step->snapshot->subnet, table, watch, err) < 0)
+    if (oneib_fabric_read_tables(step->fabric, &step->snapshot->subnet, ports, asked, err) < 0)
         return -1;
+    oneib_watch_read(&step->snapshot->subnet, table, watch);
 
     wait->pause = oneib_sooner(wait->pause * 1.2, LONGEST_PAUSE_MS);
     if (watch->count < before) {
@@ -159,8 +159,7 @@ static int write_first(const struct step *step, const struct oneib_partition_tab
                        struct oneib_error *err)
 {
     oneib_autotext struct oneib_text rendered = {0};
-    if (oneib_sm_render(step->sm, first, &rendered, err) < 0)
-        return -1;
+    oneib_sm_render(step->sm, first, &rendered);
     return put(step, first, &rendered, err);
 }
 
@@ -191,9 +190,9 @@ static int await_loss(const struct step *step, const struct oneib_partition_tabl
         return -1;
     if (step->result->gave_up)
         return still_held(step, watch, err);
-    if (read_fabric_again(step, "looking whether P_Keys were taken away", err) < 0 ||
-        oneib_watch_read(&step->snapshot->subnet, first, watch, err) < 0)
+    if (read_fabric_again(step, "looking whether P_Keys were taken away", err) < 0)
         return -1;
+    oneib_watch_read(&step->snapshot->subnet, first, watch);
     return watch->count > 0 ? still_held(step, watch, err) : 0;
 }
 
@@ -201,9 +200,8 @@ static int take_away(const struct step *step, const struct oneib_reassignment *r
                      struct oneib_error *err)
 {
     struct oneib_watch watch = {.keys = reassignment->keys};
-    int status = oneib_watch_read(&step->snapshot->subnet, &reassignment->first, &watch, err);
-    if (status == 0)
-        status = write_first(step, &reassignment->first, err);
+    oneib_watch_read(&step->snapshot->subnet, &reassignment->first, &watch);
+    int status = write_first(step, &reassignment->first, err);
     if (status == 0)
         status = await_loss(step, &reassignment->first, &watch, err);
     oneib_watch_clear(&watch);
@@ -214,9 +212,8 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = step->snapshot;
     struct oneib_reassignment reassignment;
-    if (oneib_reassignment_make(&snapshot->seen.table, &snapshot->desired.table, &snapshot->subnet,
-                                &reassignment, err) < 0)
-        return -1;
+    oneib_reassignment_make(&snapshot->seen.table, &snapshot->desired.table, &snapshot->subnet,
+                            &reassignment);
     int status = reassignment.left_out > 0 ? take_away(step, &reassignment, err) : 0;
     oneib_reassignment_clear(&reassignment);
     return status;
@@ -228,13 +225,12 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
  * What was wrong already by the file in force, and is wrong in the same way by the new one, does
  * not concern this change. Without a change, or without such a file, everything does.
  */
-static int note_what_is_preexisting(const struct step *step, struct oneib_watch *watch,
-                                    struct oneib_error *err)
+static void note_what_is_preexisting(const struct step *step, struct oneib_watch *watch)
 {
     const struct oneib_snapshot *snapshot = step->snapshot;
     if (!snapshot->changed || !oneib_seen_has_table(&snapshot->seen))
-        return 0;
-    return oneib_watch_owe(&snapshot->subnet, &snapshot->seen.table, watch, err);
+        return;
+    oneib_watch_owe(&snapshot->subnet, &snapshot->seen.table, watch);
 }
 
 /*
@@ -245,12 +241,12 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
 {
     const struct oneib_snapshot *snapshot = step->snapshot;
     bool reassignment = false, master;
-    if (snapshot->changed &&
-        oneib_reassignment_possible(&snapshot->seen.table, &snapshot->desired.table, &reassignment,
-                                    err) < 0)
-        return -1;
-    if (!reassignment)
-        return note_what_is_preexisting(step, watch, err);
+    if (snapshot->changed)
+        oneib_reassignment_possible(&snapshot->seen.table, &snapshot->desired.table, &reassignment);
+    if (!reassignment) {
+        note_what_is_preexisting(step, watch);
+        return 0;
+    }
     if (oneib_sm_leads(step->sm, step->fabric, &master, err) < 0)
         return -1;
     if (!master)
@@ -258,7 +254,8 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
     if (!step->options->subnet_is_new &&
         read_fabric_again(step, "looking whose P_Keys the ports hold", err) < 0)
         return -1;
-    return note_what_is_preexisting(step, watch, err) < 0 ? -1 : hand_over_keys(step, err);
+    note_what_is_preexisting(step, watch);
+    return hand_over_keys(step, err);
 }
 
 /* What is right in the file may still have to be brought to the ports. */
@@ -291,8 +288,9 @@ static int verify_everything(const struct step *step, struct oneib_error *err)
 {
     if (read_fabric_again(step, "verifying the fabric after the reload", err) < 0)
         return -1;
-    return oneib_subnet_verify(&step->snapshot->subnet, &step->snapshot->desired.table,
-                               &step->result->verification, err);
+    oneib_subnet_verify(&step->snapshot->subnet, &step->snapshot->desired.table,
+                        &step->result->verification);
+    return 0;
 }
 
 /* opensm is told as soon as the file is there: what can be asked afterwards is asked while it
@@ -303,8 +301,7 @@ static int put_into_force(const struct step *step, struct oneib_error *err)
     struct oneib_watch watch = {0};
     int status = prepare(step, &watch, err);
     if (status == 0)
-        status =
-            oneib_watch_read(&step->snapshot->subnet, &step->snapshot->desired.table, &watch, err);
+        oneib_watch_read(&step->snapshot->subnet, &step->snapshot->desired.table, &watch);
     if (status == 0)
         status = write_desired(step, err);
     if (status == 0)
@@ -333,11 +330,11 @@ int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct o
     if (oneib_apply_refuses(snapshot, options->force))
         return oneib_sm_refuse(sm, &snapshot->seen, err);
 
-    int status = oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table,
-                                     &result->verification, err);
-    if (status == 0 && !snapshot->changed && !needs_opensm(&result->verification)) {
+    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &result->verification);
+    int status = 0;
+    if (!snapshot->changed && !needs_opensm(&result->verification)) {
         result->outcome = ONEIB_UNCHANGED;
-    } else if (status == 0) {
+    } else {
         oneib_verification_clear(&result->verification);
         const struct step step = {config, sm, fabric, snapshot, options, result};
         status = put_into_force(&step, err);

@@ -50,15 +50,13 @@ int oneib_fences_write(const char *state, const struct oneib_ledger *ledger,
     oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
     oneib_autotext struct oneib_text text = {0};
     render(ledger, &text);
-    if (!path || oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return oneib_file_replace(path, text.data, text.length, MODE, NULL, NULL, err);
 }
 
 bool oneib_fences_are_there(const char *state)
 {
     oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
-    return path && access(path, F_OK) == 0;
+    return access(path, F_OK) == 0;
 }
 
 static int parse(const char *path, const char *data, size_t length, struct oneib_ledger *ledger,
@@ -86,8 +84,6 @@ int oneib_fences_read(const char *state, struct oneib_ledger *ledger, struct one
     oneib_autofree char *data = NULL;
     size_t length;
     *ledger = (struct oneib_ledger){0};
-    if (!path)
-        return oneib_fail_memory(err);
     return oneib_file_read(path, SIZE_MAX_READ, &data, &length, err) < 0
                ? -1
                : parse(path, data, length, ledger, err);

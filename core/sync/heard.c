@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "sync/lock.h"
 #include <errno.h>
@@ -47,7 +48,7 @@ static json_t *text_json(const char *text)
     if (!text)
         return json_null();
     json_t *value = json_string(text);
-    oneib_autofree char *plain = value ? NULL : strdup(text);
+    oneib_autofree char *plain = value ? NULL : oneib_strdup(text);
     for (char *c = plain; c && *c; c++)
         if (*c & 0x80)
             *c = '?';
@@ -60,7 +61,7 @@ static json_t *record_json(const struct oneib_vf_record *record)
     struct oneib_vf_record timeless = *record;
     timeless.since = 0;
     oneib_vf_record_render(&timeless, &line);
-    return oneib_text_failed(&line) ? NULL : json_string(line.data);
+    return json_string(line.data);
 }
 
 static json_t *node_json(const struct oneib_node_snapshot *node)
@@ -107,8 +108,8 @@ int oneib_heard_write(const char *state, const struct oneib_node_snapshot *nodes
     json_t *document = heard_json(nodes, node_count, findings);
     oneib_autofree char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
     json_decref(document);
-    if (!path || !text)
-        return oneib_fail_memory(err);
+    if (!text)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%s: what nodes say is no JSON", path);
     return oneib_file_replace(path, text, strlen(text), MODE, NULL, NULL, err);
 }
 
@@ -146,9 +147,9 @@ static bool read_node(const json_t *value, struct oneib_heard_node *node)
     const json_t *vfs = json_object_get(value, "vfs");
     const size_t count = json_array_size(vfs);
     if (!read_id(json_object_get(value, "host"), &node->host_id) ||
-        !read_state(json_object_get(value, "state"), &node->state) || !json_is_array(vfs) ||
-        !(node->records = calloc(count + 1, sizeof *node->records)))
+        !read_state(json_object_get(value, "state"), &node->state) || !json_is_array(vfs))
         return false;
+    node->records = oneib_alloc(count + 1, sizeof *node->records);
     for (; node->record_count < count; node->record_count++) {
         const char *line = json_string_value(json_array_get(vfs, node->record_count));
         if (!line || oneib_vf_record_parse(line, strlen(line), &node->records[node->record_count],
@@ -161,7 +162,7 @@ static bool read_node(const json_t *value, struct oneib_heard_node *node)
 static bool read_nodes(const json_t *nodes, struct oneib_heard *heard)
 {
     if (!json_is_array(nodes) ||
-        !(heard->nodes = calloc(json_array_size(nodes) + 1, sizeof *heard->nodes)))
+        !(heard->nodes = oneib_alloc(json_array_size(nodes) + 1, sizeof *heard->nodes)))
         return false;
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         heard->count++;
@@ -188,23 +189,24 @@ static bool read_mentions(const json_t *about, struct oneib_findings *findings)
 
 static bool read_finding(const json_t *value, struct oneib_heard *heard)
 {
-    struct oneib_error unread;
     const json_int_t severity = json_integer_value(json_object_get(value, "severity"));
     const char *code = json_string_value(json_object_get(value, "code"));
     const char *text = json_string_value(json_object_get(value, "text"));
     const char *fix = json_string_value(json_object_get(value, "fix"));
-    if (severity < ONEIB_NOTICE || severity > ONEIB_VIOLATION || !code || !text ||
-        !(heard->codes[heard->code_count] = strdup(code)))
+    if (severity < ONEIB_NOTICE || severity > ONEIB_VIOLATION || !code || !text)
         return false;
-    return read_mentions(json_object_get(value, "about"), &heard->findings) &&
-           oneib_findings_add(&heard->findings, (enum oneib_severity)severity,
-                              heard->codes[heard->code_count++], fix, &unread, "%s", text) == 0;
+    heard->codes[heard->code_count] = oneib_strdup(code);
+    if (!read_mentions(json_object_get(value, "about"), &heard->findings))
+        return false;
+    oneib_findings_note(&heard->findings, (enum oneib_severity)severity,
+                        heard->codes[heard->code_count++], fix, "%s", text);
+    return true;
 }
 
 static bool read_findings(const json_t *findings, struct oneib_heard *heard)
 {
     if (!json_is_array(findings) ||
-        !(heard->codes = calloc(json_array_size(findings) + 1, sizeof *heard->codes)))
+        !(heard->codes = oneib_alloc(json_array_size(findings) + 1, sizeof *heard->codes)))
         return false;
     for (size_t i = 0; i < json_array_size(findings); i++)
         if (!read_finding(json_array_get(findings, i), heard))
@@ -239,8 +241,6 @@ int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_
     size_t length;
     int daemon;
     *heard = (struct oneib_heard){0};
-    if (!path)
-        return oneib_fail_memory(err);
     if (oneib_daemon_find(state, &daemon, err) < 0)
         return -1;
     if (daemon == 0 || access(path, F_OK) < 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/leaves.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 
@@ -20,18 +21,15 @@ static void list_ports(const struct oneib_cloud *cloud, oneib_guid *ports)
             *ports++ = cloud->hosts[i].ports[j].port_guid;
 }
 
-static int keep_leaves(struct oneib_leaves *leaves, const oneib_guid *ports,
-                       const oneib_guid *switches, size_t count, struct oneib_error *err)
+static void keep_leaves(struct oneib_leaves *leaves, const oneib_guid *ports,
+                        const oneib_guid *switches, size_t count)
 {
-    struct oneib_leaf *items = calloc(count + 1, sizeof *items);
-    if (!items)
-        return oneib_fail_memory(err);
+    struct oneib_leaf *items = oneib_alloc(count + 1, sizeof *items);
     for (size_t i = 0; i < count; i++)
         items[i] = (struct oneib_leaf){ports[i], switches[i]};
     ONEIB_SORT(items, count, compare_leaves);
     free(leaves->items);
     *leaves = (struct oneib_leaves){items, count};
-    return 0;
 }
 
 int oneib_leaves_find(struct oneib_fabric *fabric, const struct oneib_cloud *cloud,
@@ -39,15 +37,12 @@ int oneib_leaves_find(struct oneib_fabric *fabric, const struct oneib_cloud *clo
                       struct oneib_error *err)
 {
     const size_t count = count_ports(cloud);
-    oneib_guid *ports = calloc(count + 1, sizeof *ports);
-    oneib_guid *switches = calloc(count + 1, sizeof *switches);
-    int status = ports && switches ? 0 : oneib_fail_memory(err);
-    if (status == 0) {
-        list_ports(cloud, ports);
-        status = oneib_fabric_switches(fabric, subnet, ports, switches, count, err);
-    }
+    oneib_guid *ports = oneib_alloc(count + 1, sizeof *ports);
+    oneib_guid *switches = oneib_alloc(count + 1, sizeof *switches);
+    list_ports(cloud, ports);
+    int status = oneib_fabric_switches(fabric, subnet, ports, switches, count, err);
     if (status == 0)
-        status = keep_leaves(leaves, ports, switches, count, err);
+        keep_leaves(leaves, ports, switches, count);
     free(ports);
     free(switches);
     return status < 0 ? oneib_wrap(err, "finding the hosts' switches") : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/level_choice.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/port_index.h"
 #include "sync/classes.h"
@@ -60,62 +61,51 @@ static uint8_t best_of(const struct choice *choice, const struct oneib_qos_class
 
 ONEIB_ORDER_BY(compare_requests, struct oneib_sl_request, network_id);
 
-static int request(struct oneib_desired *desired, uint32_t network_id, uint8_t sl,
-                   struct oneib_error *err)
+static void request(struct oneib_desired *desired, uint32_t network_id, uint8_t sl)
 {
-    if (oneib_reserve(&desired->sl_requests, &desired->sl_request_capacity,
-                      desired->sl_request_count + 1, sizeof *desired->sl_requests, err) < 0)
-        return -1;
+    oneib_grow(&desired->sl_requests, &desired->sl_request_capacity, desired->sl_request_count + 1,
+               sizeof *desired->sl_requests);
     desired->sl_requests[desired->sl_request_count++] =
         (struct oneib_sl_request){.network_id = network_id, .sl = sl};
     ONEIB_SORT(desired->sl_requests, desired->sl_request_count, compare_requests);
-    return 0;
 }
 
 /* A level that is not its class's is the operator's to move. */
-static int decide(struct choice *choice, struct oneib_routed_cluster *cluster,
-                  struct oneib_error *err)
+static void decide(struct choice *choice, struct oneib_routed_cluster *cluster)
 {
     const struct oneib_qos_class *qos_class = class_of(choice, cluster->network_id);
     if (!qos_class || !(qos_class->sls & 1u << cluster->sl))
-        return 0;
+        return;
     const uint8_t best = best_of(choice, qos_class, cluster);
     if (best == cluster->sl)
-        return 0;
+        return;
     cluster->sl = best;
-    return request(&choice->snapshot->desired, cluster->network_id, best, err);
+    request(&choice->snapshot->desired, cluster->network_id, best);
 }
 
 /* The partitions that come are few, and borrow all that they have. */
-static int find_coming(struct choice *choice, struct oneib_error *err)
+static void find_coming(struct choice *choice)
 {
     const struct oneib_partition_table *desired = &choice->snapshot->desired.table;
-    struct oneib_partition_table coming = {.items =
-                                               calloc(desired->count + 1, sizeof *coming.items)};
-    if (!coming.items)
-        return oneib_fail_memory(err);
+    struct oneib_partition_table coming = {
+        .items = oneib_alloc(desired->count + 1, sizeof *coming.items)};
     for (size_t i = 0; i < desired->count; i++)
         if (!oneib_partition_table_find(&choice->snapshot->seen.table, desired->items[i].pkey))
             coming.items[coming.count++] = desired->items[i];
-    const int outcome = oneib_sharing_make_of(choice->snapshot, &coming, choice->routes,
-                                              ONEIB_SHARED_LATER, &choice->coming, err);
+    oneib_sharing_make_of(choice->snapshot, &coming, choice->routes, ONEIB_SHARED_LATER,
+                          &choice->coming);
     free(coming.items);
-    return outcome;
 }
 
-static int choose(struct choice *choice, struct oneib_error *err)
+static void choose(struct choice *choice)
 {
-    if (find_coming(choice, err) < 0)
-        return -1;
+    find_coming(choice);
     if (choice->coming.count == 0)
-        return 0;
-    if (oneib_sharing_make_of(choice->snapshot, &choice->snapshot->seen.table, choice->routes,
-                              ONEIB_SHARED_LATER, &choice->in_force, err) < 0)
-        return -1;
+        return;
+    oneib_sharing_make_of(choice->snapshot, &choice->snapshot->seen.table, choice->routes,
+                          ONEIB_SHARED_LATER, &choice->in_force);
     for (; choice->decided < choice->coming.count; choice->decided++)
-        if (decide(choice, &choice->coming.clusters[choice->decided], err) < 0)
-            return -1;
-    return 0;
+        decide(choice, &choice->coming.clusters[choice->decided]);
 }
 
 int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
@@ -126,8 +116,8 @@ int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot
     if (routes->hop_count == 0 || snapshot->seen.state != ONEIB_SEEN_OURS ||
         oneib_classes_read(config, &choice.classes, err) < 0 || choice.classes.count == 0)
         return 0;
-    const int outcome = choose(&choice, err);
+    choose(&choice);
     oneib_sharing_clear(&choice.in_force);
     oneib_sharing_clear(&choice.coming);
-    return outcome;
+    return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/levels.h"
+#include "base/memory.h"
 #include "cluster/port_index.h"
 #include "fabric/qos_read.h"
 #include "fabric/routes_read.h"
@@ -23,10 +24,10 @@ static int judge_ports(const struct looking *looking, const struct oneib_qos *qo
     if (oneib_fabric_read_qos(looking->fabric, &looking->snapshot->subnet, qos, &reading, err) < 0)
         return -1;
     result->ports = reading.count;
-    const int outcome = oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading,
-                                              looking->findings, &result->port_drift, err);
+    oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading, looking->findings,
+                          &result->port_drift);
     oneib_qos_reading_clear(&reading);
-    return outcome;
+    return 0;
 }
 
 /* The first of the partition's members that are on the fabric, and the next one, or the same. */
@@ -55,15 +56,12 @@ struct clusters {
     size_t count;
 };
 
-static int make_room(struct clusters *clusters, size_t room, struct oneib_error *err)
+static void make_room(struct clusters *clusters, size_t room)
 {
-    clusters->path_queries = calloc(room, sizeof *clusters->path_queries);
-    clusters->group_queries = calloc(room, sizeof *clusters->group_queries);
-    clusters->paths = calloc(room, sizeof *clusters->paths);
-    clusters->groups = calloc(room, sizeof *clusters->groups);
-    return clusters->path_queries && clusters->group_queries && clusters->paths && clusters->groups
-               ? 0
-               : oneib_fail_memory(err);
+    clusters->path_queries = oneib_alloc(room, sizeof *clusters->path_queries);
+    clusters->group_queries = oneib_alloc(room, sizeof *clusters->group_queries);
+    clusters->paths = oneib_alloc(room, sizeof *clusters->paths);
+    clusters->groups = oneib_alloc(room, sizeof *clusters->groups);
 }
 
 static void clear(struct clusters *clusters)
@@ -74,12 +72,10 @@ static void clear(struct clusters *clusters)
     free(clusters->groups);
 }
 
-static int list(const struct oneib_snapshot *snapshot, struct clusters *clusters,
-                struct oneib_error *err)
+static void list(const struct oneib_snapshot *snapshot, struct clusters *clusters)
 {
     const struct oneib_partition_table *table = &snapshot->seen.table;
-    if (make_room(clusters, table->count + 1, err) < 0)
-        return -1;
+    make_room(clusters, table->count + 1);
     for (size_t i = 0; i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
         const size_t at = clusters->count;
@@ -92,7 +88,6 @@ static int list(const struct oneib_snapshot *snapshot, struct clusters *clusters
         clusters->groups[at] = clusters->paths[at];
         clusters->count++;
     }
-    return 0;
 }
 
 static int ask(struct oneib_fabric *fabric, struct clusters *clusters, struct oneib_error *err)
@@ -120,15 +115,14 @@ static void count_drift(const struct clusters *clusters, struct oneib_levels_res
 static int judge_clusters(const struct looking *looking, struct oneib_error *err)
 {
     struct clusters clusters = {0};
-    int outcome = list(looking->snapshot, &clusters, err);
-    if (outcome == 0)
-        outcome = ask(looking->fabric, &clusters, err);
+    list(looking->snapshot, &clusters);
+    int outcome = ask(looking->fabric, &clusters, err);
     if (outcome == 0) {
         count_drift(&clusters, looking->result);
-        outcome = oneib_qos_judge_paths(clusters.paths, clusters.count, looking->findings, err);
+        oneib_qos_judge_paths(clusters.paths, clusters.count, looking->findings);
     }
     if (outcome == 0)
-        outcome = oneib_qos_judge_groups(clusters.groups, clusters.count, looking->findings, err);
+        oneib_qos_judge_groups(clusters.groups, clusters.count, looking->findings);
     clear(&clusters);
     return outcome;
 }
@@ -159,14 +153,11 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
     return 0;
 }
 
-int oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
-                               struct oneib_findings *findings, struct oneib_error *err)
+void oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
+                                struct oneib_findings *findings)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make_of(snapshot, &snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing,
-                              err) < 0)
-        return -1;
-    const int outcome = oneib_sharing_judge(&sharing, routes, &snapshot->cloud, findings, err);
+    oneib_sharing_make_of(snapshot, &snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing);
+    oneib_sharing_judge(&sharing, routes, &snapshot->cloud, findings);
     oneib_sharing_clear(&sharing);
-    return outcome;
 }

@@ -25,7 +25,7 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
                         struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err);
 /* Of clusters in force that share a level and a link: sl-shared (sync/sharing.h). */
-int oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
-                               struct oneib_findings *findings, struct oneib_error *err);
+void oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
+                                struct oneib_findings *findings);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sync/lock.h"
 #include "base/cleanup.h"
 #include "base/file_lock.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,19 +16,16 @@ char *oneib_path_beside(const char *state, const char *suffix)
 {
     const char *slash = strrchr(state, '/');
     const char *name = slash ? slash + 1 : state;
-    char *path;
-    if (asprintf(&path, "%.*s.%s.%s", (int)(name - state), state, name, suffix) < 0)
-        return NULL;
-    return path;
+    return oneib_asprintf("%.*s.%s.%s", (int)(name - state), state, name, suffix);
 }
 
-/* Without the slash at its end, other than the root's; NULL: no memory. */
+/* Without the slash at its end, other than the root's. */
 static char *directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
-        return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+        return oneib_strdup(".");
+    return slash == path ? oneib_strdup("/") : oneib_strndup(path, (size_t)(slash - path));
 }
 
 /* A daemon without privileges must be able to take a lock that root made in its directory. Where
@@ -36,7 +34,7 @@ static void give_to_owner_of_directory(int fd, const char *path)
 {
     oneib_autofree char *directory = directory_of(path);
     struct stat status;
-    if (!directory || stat(directory, &status) < 0 || fchown(fd, status.st_uid, status.st_gid) < 0)
+    if (stat(directory, &status) < 0 || fchown(fd, status.st_uid, status.st_gid) < 0)
         return;
 }
 
@@ -53,8 +51,6 @@ static int open_or_make(const char *path)
 static int fail_without_directory(const char *path, struct oneib_error *err)
 {
     oneib_autofree char *directory = directory_of(path);
-    if (!directory)
-        return oneib_fail_memory(err);
     return oneib_fail(
         err, ONEIB_ERROR_NOT_FOUND,
         "there is no directory %s, where opensm.partitions is to be: 'install.sh --sm' "
@@ -115,8 +111,6 @@ static int take_at_once(int fd, const char *path, const char *state, struct onei
 int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, "lock");
-    if (!path)
-        return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
     if (open_lock(path, &fd, err) < 0 || take(fd, path, timeout_ms, err) < 0)
         return -1;
@@ -127,8 +121,6 @@ int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct on
 int oneib_daemon_lock(const char *state, int *lock, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, "daemon");
-    if (!path)
-        return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
     if (open_lock(path, &fd, err) < 0 || take_at_once(fd, path, state, err) < 0)
         return -1;
@@ -157,8 +149,6 @@ int oneib_daemon_call(const char *state, int *process, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, "daemon");
     *process = 0;
-    if (!path)
-        return oneib_fail_memory(err);
     oneib_autoclose int fd = open(path, LOCK_FLAGS);
     if (fd < 0 && errno == ENOENT)
         return 0;
@@ -172,8 +162,6 @@ int oneib_daemon_find(const char *state, int *process, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, "daemon");
     *process = 0;
-    if (!path)
-        return oneib_fail_memory(err);
     oneib_autoclose int fd = open(path, LOCK_FLAGS);
     if (fd < 0)
         return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "opening the lock %s", path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/reassignment.h"
+#include "base/memory.h"
 #include "cluster/port_index.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,27 +14,19 @@ static void mark_excess_keys(const struct oneib_verification *verification, bool
             excess[oneib_pkey_base(verification->items[i].found)] = true;
 }
 
-static int find_excess_keys(const struct oneib_partition_table *desired,
-                            const struct oneib_subnet *subnet, bool *excess,
-                            struct oneib_error *err)
+static void find_excess_keys(const struct oneib_partition_table *desired,
+                             const struct oneib_subnet *subnet, bool *excess)
 {
     struct oneib_verification verification = {0};
-    int result = oneib_subnet_verify(subnet, desired, &verification, err);
-    if (result == 0)
-        mark_excess_keys(&verification, excess);
+    oneib_subnet_verify(subnet, desired, &verification);
+    mark_excess_keys(&verification, excess);
     oneib_verification_clear(&verification);
-    return result;
 }
 
 /* The partitions of a table by key; the first one that has a key counts. */
-static const struct oneib_partition **index_by_key(const struct oneib_partition_table *table,
-                                                   struct oneib_error *err)
+static const struct oneib_partition **index_by_key(const struct oneib_partition_table *table)
 {
-    const struct oneib_partition **by_key = calloc(KEYS, sizeof *by_key);
-    if (!by_key) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    const struct oneib_partition **by_key = oneib_alloc(KEYS, sizeof *by_key);
     for (size_t i = table->count; i > 0; i--)
         by_key[table->items[i - 1].pkey] = &table->items[i - 1];
     return by_key;
@@ -61,18 +54,14 @@ static bool is_new(const struct oneib_partition *const *in_force,
     return partition->pkey != ONEIB_PKEY_DEFAULT && !is_in_force(in_force, partition);
 }
 
-int oneib_reassignment_possible(const struct oneib_partition_table *in_force,
-                                const struct oneib_partition_table *desired, bool *possible,
-                                struct oneib_error *err)
+void oneib_reassignment_possible(const struct oneib_partition_table *in_force,
+                                 const struct oneib_partition_table *desired, bool *possible)
 {
-    const struct oneib_partition **by_key = index_by_key(in_force, err);
-    if (!by_key)
-        return -1;
+    const struct oneib_partition **by_key = index_by_key(in_force);
     *possible = false;
     for (size_t i = 0; i < desired->count && !*possible; i++)
         *possible = is_new(by_key, &desired->items[i]);
     free(by_key);
-    return 0;
 }
 
 static void leave_out(const struct oneib_partition *const *in_force,
@@ -90,28 +79,22 @@ static void leave_out(const struct oneib_partition *const *in_force,
     }
 }
 
-int oneib_reassignment_make(const struct oneib_partition_table *in_force,
-                            const struct oneib_partition_table *desired,
-                            const struct oneib_subnet *subnet,
-                            struct oneib_reassignment *reassignment, struct oneib_error *err)
+void oneib_reassignment_make(const struct oneib_partition_table *in_force,
+                             const struct oneib_partition_table *desired,
+                             const struct oneib_subnet *subnet,
+                             struct oneib_reassignment *reassignment)
 {
     *reassignment = (struct oneib_reassignment){
-        .first = {.items = calloc(desired->count + 1, sizeof *reassignment->first.items),
+        .first = {.items = oneib_alloc(desired->count + 1, sizeof *reassignment->first.items),
                   .capacity = desired->count + 1},
-        .keys = calloc(KEYS, sizeof *reassignment->keys),
+        .keys = oneib_alloc(KEYS, sizeof *reassignment->keys),
     };
-    bool *excess = calloc(KEYS, sizeof *excess);
-    const struct oneib_partition **by_key = index_by_key(in_force, err);
-    int result = reassignment->first.items && reassignment->keys && excess && by_key
-                     ? find_excess_keys(desired, subnet, excess, err)
-                     : oneib_fail_memory(err);
-    if (result == 0)
-        leave_out(by_key, desired, excess, reassignment);
-    else
-        oneib_reassignment_clear(reassignment);
+    bool *excess = oneib_alloc(KEYS, sizeof *excess);
+    const struct oneib_partition **by_key = index_by_key(in_force);
+    find_excess_keys(desired, subnet, excess);
+    leave_out(by_key, desired, excess, reassignment);
     free(by_key);
     free(excess);
-    return result;
 }
 
 void oneib_reassignment_clear(struct oneib_reassignment *reassignment)

@@ -25,19 +25,18 @@ struct oneib_reassignment {
  * same cluster, or under the same name, with that key. Only then does it matter what the ports hold
  * this very moment.
  */
-int oneib_reassignment_possible(const struct oneib_partition_table *in_force,
-                                const struct oneib_partition_table *desired, bool *possible,
-                                struct oneib_error *err);
+void oneib_reassignment_possible(const struct oneib_partition_table *in_force,
+                                 const struct oneib_partition_table *desired, bool *possible);
 
 /*
  * Left out are those that are not in force so, while some port of the
  * subnet holds the key without being meant to. `desired` must stay alive while *reassignment is
  * used.
  */
-int oneib_reassignment_make(const struct oneib_partition_table *in_force,
-                            const struct oneib_partition_table *desired,
-                            const struct oneib_subnet *subnet,
-                            struct oneib_reassignment *reassignment, struct oneib_error *err);
+void oneib_reassignment_make(const struct oneib_partition_table *in_force,
+                             const struct oneib_partition_table *desired,
+                             const struct oneib_subnet *subnet,
+                             struct oneib_reassignment *reassignment);
 void oneib_reassignment_clear(struct oneib_reassignment *reassignment);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/sharing.h"
+#include "base/memory.h"
 #include "cluster/names.h"
 #include "cluster/port_index.h"
 #include <inttypes.h>
@@ -20,67 +21,54 @@ struct making {
     enum oneib_sharing_of of;
 };
 
-static int add_cluster(const struct making *making, const struct oneib_partition *partition,
-                       uint32_t network_id, struct oneib_sharing *sharing, struct oneib_error *err)
+static void add_cluster(const struct making *making, const struct oneib_partition *partition,
+                        uint32_t network_id, struct oneib_sharing *sharing)
 {
     oneib_guid *guids;
     size_t count;
     uint64_t *set = sharing->sets + sharing->count * oneib_routes_words(making->routes);
-    if (oneib_member_ports_of(making->ports, partition, &guids, &count, err) < 0)
-        return -1;
+    oneib_member_ports_of(making->ports, partition, &guids, &count);
     oneib_routes_of(making->routes, guids, count, set);
     if (making->of == ONEIB_SHARED_LATER)
         oneib_routes_ends_of(making->routes, guids, count, set);
     free(guids);
     sharing->clusters[sharing->count++] =
         (struct oneib_routed_cluster){.network_id = network_id, .sl = partition->sl, .set = set};
-    return 0;
 }
 
-static int add_all(const struct making *making, struct oneib_sharing *sharing,
-                   struct oneib_error *err)
+static void add_all(const struct making *making, struct oneib_sharing *sharing)
 {
     const struct oneib_partition_table *table = making->table;
-    sharing->clusters = calloc(table->count + 1, sizeof *sharing->clusters);
-    sharing->sets =
-        calloc(table->count + 1, (oneib_routes_words(making->routes) + 1) * sizeof *sharing->sets);
-    if (!sharing->clusters || !sharing->sets)
-        return oneib_fail_memory(err);
+    sharing->clusters = oneib_alloc(table->count + 1, sizeof *sharing->clusters);
+    sharing->sets = oneib_alloc(table->count + 1,
+                                (oneib_routes_words(making->routes) + 1) * sizeof *sharing->sets);
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
-        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
-            add_cluster(making, &table->items[i], id, sharing, err) < 0)
-            return -1;
+        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id))
+            add_cluster(making, &table->items[i], id, sharing);
     }
-    return oneib_routes_shared(making->routes, sharing->clusters, sharing->count, &sharing->shared,
-                               &sharing->shared_count, err);
+    oneib_routes_shared(making->routes, sharing->clusters, sharing->count, &sharing->shared,
+                        &sharing->shared_count);
 }
 
-int oneib_sharing_make(const struct oneib_partition_table *table,
-                       const struct oneib_member_ports *ports, struct oneib_routes *routes,
-                       enum oneib_sharing_of of, struct oneib_sharing *sharing,
-                       struct oneib_error *err)
+void oneib_sharing_make(const struct oneib_partition_table *table,
+                        const struct oneib_member_ports *ports, struct oneib_routes *routes,
+                        enum oneib_sharing_of of, struct oneib_sharing *sharing)
 {
     const struct making making = {table, ports, routes, of};
     *sharing = (struct oneib_sharing){0};
-    if (add_all(&making, sharing, err) == 0)
-        return 0;
-    oneib_sharing_clear(sharing);
-    return -1;
+    add_all(&making, sharing);
 }
 
-int oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
-                          const struct oneib_partition_table *table, struct oneib_routes *routes,
-                          enum oneib_sharing_of of, struct oneib_sharing *sharing,
-                          struct oneib_error *err)
+void oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
+                           const struct oneib_partition_table *table, struct oneib_routes *routes,
+                           enum oneib_sharing_of of, struct oneib_sharing *sharing)
 {
     struct oneib_member_ports ports;
     *sharing = (struct oneib_sharing){0};
-    if (oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports, err) < 0)
-        return -1;
-    const int outcome = oneib_sharing_make(table, &ports, routes, of, sharing, err);
+    oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports);
+    oneib_sharing_make(table, &ports, routes, of, sharing);
     oneib_member_ports_clear(&ports);
-    return outcome;
 }
 
 void oneib_sharing_clear(struct oneib_sharing *sharing)
@@ -102,31 +90,27 @@ struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop)
     return shown;
 }
 
-static int name_two(const struct oneib_shared_level *shared, const struct oneib_routes *routes,
-                    const struct oneib_cloud *cloud, struct oneib_findings *findings,
-                    struct oneib_error *err)
+static void name_two(const struct oneib_shared_level *shared, const struct oneib_routes *routes,
+                     const struct oneib_cloud *cloud, struct oneib_findings *findings)
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
-    return oneib_findings_add(findings, ONEIB_NOTICE, "sl-shared", FIX, err,
-                              "%s and %s both have SL %u, and meet on %zu links, first on that %s",
-                              oneib_network_id_shown(cloud, shared->network_id).text,
-                              oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
-                              shared->hops, oneib_hop_shown(&routes->hops[shared->first]).text);
+    oneib_findings_note(findings, ONEIB_NOTICE, "sl-shared", FIX,
+                        "%s and %s both have SL %u, and meet on %zu links, first on that %s",
+                        oneib_network_id_shown(cloud, shared->network_id).text,
+                        oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
+                        shared->hops, oneib_hop_shown(&routes->hops[shared->first]).text);
 }
 
-int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
-                        const struct oneib_cloud *cloud, struct oneib_findings *findings,
-                        struct oneib_error *err)
+void oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
+                         const struct oneib_cloud *cloud, struct oneib_findings *findings)
 {
     for (size_t i = 0; i < sharing->shared_count && i < NAMED_MAX; i++)
-        if (name_two(&sharing->shared[i], routes, cloud, findings, err) < 0)
-            return -1;
+        name_two(&sharing->shared[i], routes, cloud, findings);
     if (sharing->shared_count <= NAMED_MAX)
-        return 0;
-    return oneib_findings_add(
-        findings, ONEIB_NOTICE, "sl-shared", FIX, err,
-        "%zu more pairs of clusters have one SL and a common link: see 'oneib "
-        "qos --links'",
-        sharing->shared_count - NAMED_MAX);
+        return;
+    oneib_findings_note(findings, ONEIB_NOTICE, "sl-shared", FIX,
+                        "%zu more pairs of clusters have one SL and a common link: see 'oneib "
+                        "qos --links'",
+                        sharing->shared_count - NAMED_MAX);
 }

@@ -26,22 +26,19 @@ enum oneib_sharing_of {
 
 /* By the members that the table lists, and the ports that they are on the fabric by. On failure
  * *sharing is empty. */
-int oneib_sharing_make(const struct oneib_partition_table *table,
-                       const struct oneib_member_ports *ports, struct oneib_routes *routes,
-                       enum oneib_sharing_of of, struct oneib_sharing *sharing,
-                       struct oneib_error *err);
+void oneib_sharing_make(const struct oneib_partition_table *table,
+                        const struct oneib_member_ports *ports, struct oneib_routes *routes,
+                        enum oneib_sharing_of of, struct oneib_sharing *sharing);
 /* The same by the ports of a snapshot's members. */
-int oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
-                          const struct oneib_partition_table *table, struct oneib_routes *routes,
-                          enum oneib_sharing_of of, struct oneib_sharing *sharing,
-                          struct oneib_error *err);
+void oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
+                           const struct oneib_partition_table *table, struct oneib_routes *routes,
+                           enum oneib_sharing_of of, struct oneib_sharing *sharing);
 void oneib_sharing_clear(struct oneib_sharing *sharing);
 
 /* Adds sl-shared for each of the first 100 pairs, with both networks and the first of the links
  * that they share, and one for how many more there are. The cloud (sorted) knows their names. */
-int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
-                        const struct oneib_cloud *cloud, struct oneib_findings *findings,
-                        struct oneib_error *err);
+void oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
+                         const struct oneib_cloud *cloud, struct oneib_findings *findings);
 
 /* "switch 0x... from port 3 of switch 0x...", with its direction. */
 struct oneib_hop_text {

@@ -69,8 +69,8 @@ int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm
  * Not snapshot->desired.table may be put into force now, but this one: it takes that one's place,
  * and *table is empty then.
  */
-int oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
-                              struct oneib_partition_table *table, struct oneib_error *err);
+void oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
+                               struct oneib_partition_table *table);
 /*
  * Reads the ledger again into the snapshot; what follows from it is oneib_snapshot_update()'s.
  * *changed: it says something else. On failure it is as it was.

@@ -64,15 +64,12 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const st
     };
 }
 
-static int render(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
-                  struct oneib_error *err)
+static void render(const struct oneib_sm *sm, struct oneib_snapshot *snapshot)
 {
-    if (oneib_sm_render(sm, &snapshot->desired.table, &snapshot->rendered, err) < 0)
-        return -1;
+    oneib_sm_render(sm, &snapshot->desired.table, &snapshot->rendered);
     const struct oneib_sm_put what = {.wanted = &snapshot->desired.table,
                                       .text = &snapshot->rendered};
     snapshot->changed = !oneib_sm_is_put(sm, &snapshot->seen, &what);
-    return 0;
 }
 
 static bool has_clusters(const struct oneib_partition_table *table)
@@ -140,20 +137,17 @@ static int settle_ledger(const struct oneib_config *config, const struct oneib_s
     return adopt_ledger(config, snapshot, err);
 }
 
-static int say_lost(struct oneib_snapshot *snapshot, struct oneib_error *err)
+static void say_lost(struct oneib_snapshot *snapshot)
 {
     if (!snapshot->ledger_lost)
-        return 0;
-    if (oneib_findings_add(&snapshot->desired.findings, ONEIB_VIOLATION, "ledger-lost",
-                           "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
-                           "one.writer is true",
-                           err,
-                           "%s: no P_Key is given or taken, and networks have those that are in "
-                           "force",
-                           why_lost(snapshot)) < 0)
-        return -1;
+        return;
+    oneib_findings_note(&snapshot->desired.findings, ONEIB_VIOLATION, "ledger-lost",
+                        "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
+                        "one.writer is true",
+                        "%s: no P_Key is given or taken, and networks have those that are in "
+                        "force",
+                        why_lost(snapshot));
     oneib_findings_sort(&snapshot->desired.findings);
-    return 0;
 }
 
 const struct oneib_ledger *oneib_snapshot_ledger(const struct oneib_snapshot *snapshot)
@@ -162,13 +156,11 @@ const struct oneib_ledger *oneib_snapshot_ledger(const struct oneib_snapshot *sn
 }
 
 /* What the kind of subnet manager makes of it all. */
-static int settle(struct oneib_sm *sm, struct oneib_snapshot *snapshot, struct oneib_error *err)
+static void settle(struct oneib_sm *sm, struct oneib_snapshot *snapshot)
 {
-    if (oneib_sm_settle(sm, &snapshot->seen, &snapshot->desired.table, &snapshot->desired.findings,
-                        err) < 0)
-        return -1;
+    oneib_sm_settle(sm, &snapshot->seen, &snapshot->desired.table, &snapshot->desired.findings);
     oneib_findings_sort(&snapshot->desired.findings);
-    return render(sm, snapshot, err);
+    render(sm, snapshot);
 }
 
 static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool force, bool adopt,
@@ -190,13 +182,14 @@ static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool 
         .subnet = snapshot->subnet_known ? &snapshot->subnet : NULL,
         .in_force = has_table ? &snapshot->seen.table : NULL,
     };
-    if (oneib_desired_compute(&input, &snapshot->desired, err) < 0 || say_lost(snapshot, err) < 0)
+    if (oneib_desired_compute(&input, &snapshot->desired, err) < 0)
         return -1;
+    say_lost(snapshot);
 
-    if (has_table && !force &&
-        oneib_removals_hold(&input, &snapshot->desired, &snapshot->held, err) < 0)
-        return -1;
-    return settle(sm, snapshot, err);
+    if (has_table && !force)
+        oneib_removals_hold(&input, &snapshot->desired, &snapshot->held);
+    settle(sm, snapshot);
+    return 0;
 }
 
 /* A mistake in static partitions is found before oned is asked for everything. */
@@ -270,13 +263,13 @@ int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm
     return 0;
 }
 
-int oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
-                              struct oneib_partition_table *table, struct oneib_error *err)
+void oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
+                               struct oneib_partition_table *table)
 {
     oneib_partition_table_clear(&snapshot->desired.table);
     snapshot->desired.table = *table;
     *table = (struct oneib_partition_table){0};
-    return render(sm, snapshot, err);
+    render(sm, snapshot);
 }
 
 static bool says_the_same(const struct oneib_kept_ledger *a, const struct oneib_kept_ledger *b)

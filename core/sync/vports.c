@@ -2,6 +2,7 @@
 #include "sync/vports.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "fabric/virtual_ports_read.h"
 #include "sm/kind.h"
@@ -27,28 +28,23 @@ static oneib_guid port_of(const struct oneib_host *host, const struct oneib_vf_r
     return 0;
 }
 
-static int add_report(struct oneib_vports *vports, const struct oneib_host *host,
-                      const struct oneib_vf_record *record, struct oneib_error *err)
+static void add_report(struct oneib_vports *vports, const struct oneib_host *host,
+                       const struct oneib_vf_record *record)
 {
     const oneib_guid port = port_of(host, record);
     if (port == 0 || record->stage != ONEIB_VF_OPEN || record->guid != ONEIB_VF_GUID_SET)
-        return 0;
-    if (oneib_reserve(&vports->reports, &vports->report_capacity, vports->report_count + 1,
-                      sizeof *vports->reports, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&vports->reports, &vports->report_capacity, vports->report_count + 1,
+               sizeof *vports->reports);
     vports->reports[vports->report_count++] =
         (struct oneib_vport_report){port, oneib_vf_record_guid(record), record->pkey};
-    return 0;
 }
 
-int oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *host,
-                        const struct oneib_vf_record *records, size_t count,
-                        struct oneib_error *err)
+void oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *host,
+                         const struct oneib_vf_record *records, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (add_report(vports, host, &records[i], err) < 0)
-            return -1;
-    return 0;
+        add_report(vports, host, &records[i]);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -84,19 +80,15 @@ static unsigned left_after(const struct oneib_vports *vports, const struct oneib
 }
 
 /* The reports are sorted. */
-static int note_asked(struct oneib_vports *vports, const struct oneib_subnet *subnet,
-                      struct oneib_error *err)
+static void note_asked(struct oneib_vports *vports, const struct oneib_subnet *subnet)
 {
-    struct oneib_vport_asked *asked = calloc(vports->report_count + 1, sizeof *asked);
-    if (!asked)
-        return oneib_fail_memory(err);
+    struct oneib_vport_asked *asked = oneib_alloc(vports->report_count + 1, sizeof *asked);
     for (size_t i = 0; i < vports->report_count; i++)
         asked[i] = (struct oneib_vport_asked){vports->reports[i],
                                               left_after(vports, subnet, &vports->reports[i])};
     free(vports->asked);
     vports->asked = asked;
     vports->asked_count = vports->report_count;
-    return 0;
 }
 
 int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fabric,
@@ -111,11 +103,10 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
     int status = oneib_fabric_read_vports(fabric, subnet, vports->reports, vports->report_count,
                                           &reading, err);
     if (status == 0)
-        status = oneib_vports_add(&reading, vports->reports, vports->report_count, subnet,
-                                  &vports->result, err);
+        oneib_vports_add(&reading, vports->reports, vports->report_count, subnet, &vports->result);
     sort_reports(vports);
     if (status == 0)
-        status = note_asked(vports, subnet, err);
+        note_asked(vports, subnet);
     oneib_vport_reading_clear(&reading);
     return status;
 }
@@ -175,15 +166,14 @@ int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vpo
     struct oneib_vport_reading reading = {0};
     *proves = false;
     sort_reports(vports);
-    oneib_autofree struct oneib_vport_report *news = calloc(vports->report_count + 1, sizeof *news);
-    if (!news)
-        return oneib_fail_memory(err);
+    oneib_autofree struct oneib_vport_report *news =
+        oneib_alloc(vports->report_count + 1, sizeof *news);
     const size_t count = pick_news(vports, news);
     int status = oneib_fabric_read_vports(fabric, subnet, news, count, &reading, err);
     if (status == 0)
-        status = oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves, err);
+        oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves);
     if (status == 0)
-        status = note_asked(vports, subnet, err);
+        note_asked(vports, subnet);
     oneib_vport_reading_clear(&reading);
     return status;
 }
@@ -213,19 +203,18 @@ size_t oneib_vports_unserved(const struct oneib_config *config, const struct one
     return count;
 }
 
-int oneib_vports_note_unserved(const struct oneib_config *config,
-                               const struct oneib_desired *desired, struct oneib_findings *findings,
-                               struct oneib_error *err)
+void oneib_vports_note_unserved(const struct oneib_config *config,
+                                const struct oneib_desired *desired,
+                                struct oneib_findings *findings)
 {
     const size_t count = oneib_vports_unserved(config, desired);
     if (count == 0)
-        return 0;
-    return oneib_findings_add(findings, ONEIB_NOTICE, "virtual-ports",
-                              "use NVIDIA's subnet manager for mlx5 adapters: "
-                              "docs/operator-nvidia.md; where it is that, set sm.kind = "
-                              "\"nvidia-opensm\"",
-                              err,
-                              "members that are virtual ports, VFs of mlx5 adapters: %zu; "
-                              "opensm without NVIDIA's extensions gives them no P_Key",
-                              count);
+        return;
+    oneib_findings_note(findings, ONEIB_NOTICE, "virtual-ports",
+                        "use NVIDIA's subnet manager for mlx5 adapters: "
+                        "docs/operator-nvidia.md; where it is that, set sm.kind = "
+                        "\"nvidia-opensm\"",
+                        "members that are virtual ports, VFs of mlx5 adapters: %zu; "
+                        "opensm without NVIDIA's extensions gives them no P_Key",
+                        count);
 }

@@ -33,9 +33,8 @@ struct oneib_vports {
 
 void oneib_vports_forget_reports(struct oneib_vports *vports);
 /* What a host's service reports: of its records those of open VFs of mlx5 whose GUID is set. */
-int oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *host,
-                        const struct oneib_vf_record *records, size_t count,
-                        struct oneib_error *err);
+void oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *host,
+                         const struct oneib_vf_record *records, size_t count);
 
 /* Whether they are to be asked at all. */
 bool oneib_vports_are_wanted(const struct oneib_config *config);
@@ -73,8 +72,8 @@ size_t oneib_vports_unserved(const struct oneib_config *config,
                              const struct oneib_desired *desired);
 /* The finding virtual-ports, where there are any. It is of the installation and not of what a
  * command does, so whoever looks at the installation says it: `oneib verify` and oneibd. */
-int oneib_vports_note_unserved(const struct oneib_config *config,
-                               const struct oneib_desired *desired, struct oneib_findings *findings,
-                               struct oneib_error *err);
+void oneib_vports_note_unserved(const struct oneib_config *config,
+                                const struct oneib_desired *desired,
+                                struct oneib_findings *findings);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/watch.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +10,13 @@
 /* By all but the index: a key that only moved in its table is as wrong as it was. */
 ONEIB_ORDER_BY(compare_reasons, struct oneib_deviation, port_guid, kind, expected, found);
 
-int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
-                    struct oneib_watch *watch, struct oneib_error *err)
+void oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
+                     struct oneib_watch *watch)
 {
     struct oneib_verification *preexisting = &watch->preexisting;
     oneib_verification_clear(preexisting);
-    if (oneib_subnet_verify(subnet, before, preexisting, err) < 0)
-        return -1;
+    oneib_subnet_verify(subnet, before, preexisting);
     ONEIB_SORT(preexisting->items, preexisting->count, compare_reasons);
-    return 0;
 }
 
 static bool is_preexisting(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
@@ -73,30 +72,25 @@ static void collect(const struct oneib_subnet *subnet,
     }
 }
 
-static int collect_wrong_ports(const struct oneib_subnet *subnet,
-                               const struct oneib_verification *verification,
-                               struct oneib_watch *watch, struct oneib_error *err)
+static void collect_wrong_ports(const struct oneib_subnet *subnet,
+                                const struct oneib_verification *verification,
+                                struct oneib_watch *watch)
 {
     free(watch->ports);
     watch->count = watch->caused = 0;
-    watch->ports = calloc(verification->count + 1, sizeof *watch->ports);
-    if (!watch->ports)
-        return oneib_fail_memory(err);
+    watch->ports = oneib_alloc(verification->count + 1, sizeof *watch->ports);
     collect(subnet, verification, CONCERNED, watch);
     watch->caused = watch->count;
     collect(subnet, verification, OWED, watch);
-    return 0;
 }
 
-int oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
-                     struct oneib_watch *watch, struct oneib_error *err)
+void oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
+                      struct oneib_watch *watch)
 {
     struct oneib_verification verification = {0};
-    int result = oneib_subnet_verify(subnet, table, &verification, err);
-    if (result == 0)
-        result = collect_wrong_ports(subnet, &verification, watch, err);
+    oneib_subnet_verify(subnet, table, &verification);
+    collect_wrong_ports(subnet, &verification, watch);
     oneib_verification_clear(&verification);
-    return result;
 }
 
 /* ---- whom to ask ----------------------------------------------------------------------------- */

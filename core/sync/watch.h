@@ -30,12 +30,12 @@ struct oneib_watch {
 };
 
 /* Takes the deviations from the table that was in force: the same ones are owed from then on. */
-int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
-                    struct oneib_watch *watch, struct oneib_error *err);
+void oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
+                     struct oneib_watch *watch);
 
 /* Finds the ports that are not as the table says, by what *subnet holds now. */
-int oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
-                     struct oneib_watch *watch, struct oneib_error *err);
+void oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
+                      struct oneib_watch *watch);
 
 /*
  * Those to ask now: the ports that this change concerns, or, when none of them is wrong any more,

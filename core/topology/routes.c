@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/routes.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "topology/routes_internal.h"
 #include <stdlib.h>
@@ -82,24 +83,19 @@ static void add_link(struct oneib_routes *routes, const struct oneib_switch_link
         add_host(routes, link, subnet, at);
 }
 
-int oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
-                      const struct oneib_subnet *subnet, struct oneib_exits *exits,
-                      size_t exit_count, struct oneib_routes *routes, struct oneib_error *err)
+void oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
+                       const struct oneib_subnet *subnet, struct oneib_exits *exits,
+                       size_t exit_count, struct oneib_routes *routes)
 {
     *routes = (struct oneib_routes){
-        .hops = calloc(2 * link_count + 1, sizeof *routes->hops),
-        .switches = calloc(exit_count + 1, sizeof *routes->switches),
-        .hosts = calloc(link_count + 1, sizeof *routes->hosts),
+        .hops = oneib_alloc(2 * link_count + 1, sizeof *routes->hops),
+        .switches = oneib_alloc(exit_count + 1, sizeof *routes->switches),
+        .hosts = oneib_alloc(link_count + 1, sizeof *routes->hosts),
     };
-    if (!routes->hops || !routes->switches || !routes->hosts) {
-        oneib_routes_clear(routes);
-        return oneib_fail_memory(err);
-    }
     take_switches(exits, exit_count, routes);
     for (size_t i = 0; i < link_count; i++)
         add_link(routes, &links[i], subnet);
     ONEIB_SORT(routes->hosts, routes->host_count, compare_hosts);
-    return 0;
 }
 
 void oneib_routes_clear(struct oneib_routes *routes)

@@ -47,9 +47,9 @@ struct oneib_routes {
  * Takes over the tables' bytes from *exits, which are NULL then. Links that are not up, or lead to
  * nobody who is known, are none. On failure *routes is empty.
  */
-int oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
-                      const struct oneib_subnet *subnet, struct oneib_exits *exits,
-                      size_t exit_count, struct oneib_routes *routes, struct oneib_error *err);
+void oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
+                       const struct oneib_subnet *subnet, struct oneib_exits *exits,
+                       size_t exit_count, struct oneib_routes *routes);
 void oneib_routes_clear(struct oneib_routes *routes);
 
 /* What they were made of, for whoever writes it down: the link of a hop that leaves a switch; the

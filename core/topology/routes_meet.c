@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/routes_meet.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "topology/routes_internal.h"
 #include <stdlib.h>
 
@@ -83,28 +84,24 @@ static bool host_meets(const struct joining *joining, const struct oneib_route_h
     return false;
 }
 
-int oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
-                            size_t member_count, const uint64_t *others, const oneib_guid *ports,
-                            size_t port_count, bool *meets, struct oneib_error *err)
+void oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
+                             size_t member_count, const uint64_t *others, const oneib_guid *ports,
+                             size_t port_count, bool *meets)
 {
     struct joining joining = {
         .routes = routes,
         .others = others,
-        .members = calloc(2 * member_count + 1, sizeof *joining.members),
-        .leaves = calloc(routes->switch_count + 1, sizeof *joining.leaves),
+        .members = oneib_alloc(2 * member_count + 1, sizeof *joining.members),
+        .leaves = oneib_alloc(routes->switch_count + 1, sizeof *joining.leaves),
     };
-    const bool has_memory = joining.members && joining.leaves;
-    if (has_memory) {
-        joining.leaders = joining.members + member_count;
-        find_members(members, member_count, &joining);
-        for (size_t i = 0; i < port_count; i++) {
-            const struct oneib_route_host *host = oneib_routes_find_host(routes, ports[i]);
-            meets[i] = host && host_meets(&joining, host);
-        }
+    joining.leaders = joining.members + member_count;
+    find_members(members, member_count, &joining);
+    for (size_t i = 0; i < port_count; i++) {
+        const struct oneib_route_host *host = oneib_routes_find_host(routes, ports[i]);
+        meets[i] = host && host_meets(&joining, host);
     }
     free(joining.members);
     free(joining.leaves);
-    return has_memory ? 0 : oneib_fail_memory(err);
 }
 
 void oneib_routes_join(struct oneib_routes *routes, const oneib_guid *members, size_t member_count,
@@ -153,17 +150,15 @@ struct sharing {
     size_t count, capacity;
 };
 
-static int compare(struct sharing *sharing, const struct oneib_routed_cluster *a,
-                   const struct oneib_routed_cluster *b, size_t words, struct oneib_error *err)
+static void compare(struct sharing *sharing, const struct oneib_routed_cluster *a,
+                    const struct oneib_routed_cluster *b, size_t words)
 {
     if (a->sl == 0 || a->sl != b->sl)
-        return 0;
+        return;
     const struct common common = common_of(a->set, b->set, words);
     if (common.hops == 0)
-        return 0;
-    if (oneib_reserve(&sharing->items, &sharing->capacity, sharing->count + 1,
-                      sizeof *sharing->items, err) < 0)
-        return -1;
+        return;
+    oneib_grow(&sharing->items, &sharing->capacity, sharing->count + 1, sizeof *sharing->items);
     const bool in_order = a->network_id < b->network_id;
     sharing->items[sharing->count++] =
         (struct oneib_shared_level){.network_id = in_order ? a->network_id : b->network_id,
@@ -171,22 +166,17 @@ static int compare(struct sharing *sharing, const struct oneib_routed_cluster *a
                                     .sl = a->sl,
                                     .first = common.first,
                                     .hops = common.hops};
-    return 0;
 }
 
-int oneib_routes_shared(const struct oneib_routes *routes,
-                        const struct oneib_routed_cluster *clusters, size_t cluster_count,
-                        struct oneib_shared_level **shared, size_t *count, struct oneib_error *err)
+void oneib_routes_shared(const struct oneib_routes *routes,
+                         const struct oneib_routed_cluster *clusters, size_t cluster_count,
+                         struct oneib_shared_level **shared, size_t *count)
 {
     const size_t words = oneib_routes_words(routes);
     struct sharing sharing = {0};
     for (size_t i = 0; i < cluster_count; i++)
         for (size_t j = i + 1; j < cluster_count; j++)
-            if (compare(&sharing, &clusters[i], &clusters[j], words, err) < 0) {
-                free(sharing.items);
-                return -1;
-            }
+            compare(&sharing, &clusters[i], &clusters[j], words);
     *shared = sharing.items;
     *count = sharing.count;
-    return 0;
 }

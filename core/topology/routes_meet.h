@@ -11,9 +11,9 @@
  * whether that of ports[n] has a hop of `others`. A port that the fabric does not have meets
  * nothing.
  */
-int oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
-                            size_t member_count, const uint64_t *others, const oneib_guid *ports,
-                            size_t port_count, bool *meets, struct oneib_error *err);
+void oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
+                             size_t member_count, const uint64_t *others, const oneib_guid *ports,
+                             size_t port_count, bool *meets);
 /* Sets the bits of these hops. */
 void oneib_routes_join(struct oneib_routes *routes, const oneib_guid *members, size_t member_count,
                        oneib_guid port, uint64_t *set);
@@ -37,8 +37,8 @@ struct oneib_shared_level {
 };
 
 /* Of every two; *shared is the caller's, to be freed. */
-int oneib_routes_shared(const struct oneib_routes *routes,
-                        const struct oneib_routed_cluster *clusters, size_t cluster_count,
-                        struct oneib_shared_level **shared, size_t *count, struct oneib_error *err);
+void oneib_routes_shared(const struct oneib_routes *routes,
+                         const struct oneib_routed_cluster *clusters, size_t cluster_count,
+                         struct oneib_shared_level **shared, size_t *count);
 
 #endif

@@ -6,20 +6,17 @@
 #include <stdlib.h>
 
 /* A subnet's ports are sorted. */
-int oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet,
-                              struct oneib_error *err)
+void oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet)
 {
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
         if (!port->owner || !port->answered)
             continue;
-        if (oneib_reserve(&topology->vports, &topology->vport_capacity, topology->vport_count + 1,
-                          sizeof *topology->vports, err) < 0)
-            return -1;
+        oneib_grow(&topology->vports, &topology->vport_capacity, topology->vport_count + 1,
+                   sizeof *topology->vports);
         topology->vports[topology->vport_count++] =
             (struct oneib_topology_vport){port->guid, port->owner};
     }
-    return 0;
 }
 
 void oneib_topology_clear(struct oneib_topology *topology)

@@ -44,8 +44,7 @@ struct oneib_topology {
 };
 
 /* Adds the virtual ports that were read with the subnet. */
-int oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet,
-                              struct oneib_error *err);
+void oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet);
 
 /*
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/topology_ends.h"
+#include "base/memory.h"
 #include "base/order.h"
 
 #include <stdlib.h>
@@ -21,19 +22,16 @@ static void add_both_ends(struct oneib_ends *ends, const struct oneib_topology_l
                            link->a_port, link->a_guid, link->rate_gbps, link->levels};
 }
 
-bool oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends)
+void oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends)
 {
-    *ends =
-        (struct oneib_ends){.items = calloc(2 * topology->link_count + 1, sizeof(*ends->items))};
-    if (!ends->items)
-        return false;
+    *ends = (struct oneib_ends){
+        .items = oneib_alloc(2 * topology->link_count + 1, sizeof(*ends->items))};
     for (size_t i = 0; i < topology->link_count; i++) {
         const struct oneib_topology_link *link = &topology->links[i];
         if (link->a < topology->node_count && link->b < topology->node_count)
             add_both_ends(ends, link);
     }
     ONEIB_SORT(ends->items, ends->count, compare_ends);
-    return true;
 }
 
 const struct oneib_end *oneib_ends_of(const struct oneib_ends *ends, size_t node, size_t *count)

@@ -22,8 +22,8 @@ struct oneib_ends {
     size_t count;
 };
 
-/* Links that name no node of the topology are left out. false when out of memory. */
-bool oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends);
+/* Links that name no node of the topology are left out. */
+void oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends);
 /* The ends of one node, `*count` of them. */
 const struct oneib_end *oneib_ends_of(const struct oneib_ends *ends, size_t node, size_t *count);
 void oneib_ends_clear(struct oneib_ends *ends);

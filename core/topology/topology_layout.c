@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/topology_layout.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 
@@ -29,19 +30,16 @@ static const struct scale *scale_of(const struct oneib_layout *layout)
     return &scales[layout->detail];
 }
 
-static bool allocate(const struct oneib_topology *topology, struct oneib_layout *layout)
+static void allocate(const struct oneib_topology *topology, struct oneib_layout *layout)
 {
     size_t count = topology->node_count + 1;
-    layout->groups = calloc(count, sizeof(*layout->groups));
-    layout->hosts = calloc(count, sizeof(*layout->hosts));
-    layout->levels = calloc(count, sizeof(*layout->levels));
-    layout->group_of = calloc(count, sizeof(*layout->group_of));
-    layout->boxes = calloc(count, sizeof(*layout->boxes));
-    if (!layout->groups || !layout->hosts || !layout->levels || !layout->group_of || !layout->boxes)
-        return false;
+    layout->groups = oneib_alloc(count, sizeof(*layout->groups));
+    layout->hosts = oneib_alloc(count, sizeof(*layout->hosts));
+    layout->levels = oneib_alloc(count, sizeof(*layout->levels));
+    layout->group_of = oneib_alloc(count, sizeof(*layout->group_of));
+    layout->boxes = oneib_alloc(count, sizeof(*layout->boxes));
     for (size_t i = 0; i < count; i++)
         layout->group_of[i] = SIZE_MAX;
-    return true;
 }
 
 void oneib_layout_clear(struct oneib_layout *layout)
@@ -298,17 +296,13 @@ static void place(const struct oneib_topology *topology, struct oneib_layout *la
     layout->bottom = top + highest;
 }
 
-bool oneib_layout_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+void oneib_layout_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
                        struct oneib_layout *layout)
 {
     *layout = (struct oneib_layout){0};
-    if (!allocate(topology, layout)) {
-        oneib_layout_clear(layout);
-        return false;
-    }
+    allocate(topology, layout);
     unsigned levels = find_levels(topology, ends, layout->levels);
     gather(topology, ends, layout);
     choose_detail(layout);
     place(topology, layout, levels);
-    return true;
 }

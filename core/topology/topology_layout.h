@@ -41,8 +41,7 @@ struct oneib_layout {
     struct oneib_box *boxes; /* by node */
 };
 
-/* false when out of memory; *layout then holds nothing. */
-bool oneib_layout_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+void oneib_layout_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
                        struct oneib_layout *layout);
 void oneib_layout_clear(struct oneib_layout *layout);
 

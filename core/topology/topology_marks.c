@@ -2,6 +2,7 @@
 #include "topology/topology_marks.h"
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
 #include "cluster/host_port.h"
@@ -31,41 +32,32 @@ static bool is_cluster(const struct oneib_partition *partition, uint64_t *id)
            oneib_parse_decimal(partition->name + 3, UINT32_MAX, id);
 }
 
-static bool add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
+static void add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
 {
-    struct oneib_error ignored;
-    if (oneib_reserve(&marks->items, &marks->capacity, marks->count + 1, sizeof(*marks->items),
-                      &ignored) < 0)
-        return false;
+    oneib_grow(&marks->items, &marks->capacity, marks->count + 1, sizeof(*marks->items));
     marks->items[marks->count++] = (struct oneib_mark){guid, cluster};
-    return true;
 }
 
-static bool add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition,
+static void add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition,
                         uint32_t id, const struct oneib_cloud *cloud)
 {
     const struct oneib_network *network = cloud ? oneib_cloud_network(cloud, id) : NULL;
-    struct oneib_error ignored;
-    if (oneib_reserve(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
-                      sizeof(*marks->clusters), &ignored) < 0)
-        return false;
+    oneib_grow(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
+               sizeof(*marks->clusters));
     marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){
         .partition = partition,
         .network_id = id,
         .name = network && network->name && *network->name ? network->name : NULL};
-    return true;
 }
 
-static bool list_clusters(const struct oneib_partition_table *table,
+static void list_clusters(const struct oneib_partition_table *table,
                           const struct oneib_cloud *cloud, struct oneib_marks *marks)
 {
     uint64_t id;
     for (size_t i = 0; i < table->count; i++)
-        if (is_cluster(&table->items[i], &id) &&
-            !add_cluster(marks, &table->items[i], (uint32_t)id, cloud))
-            return false;
+        if (is_cluster(&table->items[i], &id))
+            add_cluster(marks, &table->items[i], (uint32_t)id, cloud);
     ONEIB_SORT(marks->clusters, marks->cluster_count, compare_clusters);
-    return true;
 }
 
 /* What marks are made of. */
@@ -81,7 +73,7 @@ static bool is_linked(const struct scene *scene, oneib_guid port)
     return scene->port_count > 0 && oneib_guids_have(scene->ports, scene->port_count, port);
 }
 
-static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct scene *scene,
+static void mark_on_host(struct oneib_marks *marks, size_t index, const struct scene *scene,
                          const struct oneib_attachment *attachment, uint32_t host_id)
 {
     const struct oneib_network *network = oneib_cloud_network(scene->cloud, attachment->network_id);
@@ -90,8 +82,8 @@ static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct s
         oneib_host_port(scene->cloud, oneib_cloud_host(scene->cloud, host_id), network, &port) !=
             ONEIB_PORT_FOUND ||
         !is_linked(scene, port->port_guid))
-        return true;
-    return add_mark(marks, port->port_guid, index);
+        return;
+    add_mark(marks, port->port_guid, index);
 }
 
 ONEIB_ORDER_BY(compare_vports, struct oneib_topology_vport, guid);
@@ -105,34 +97,37 @@ static const struct oneib_topology_vport *find_vport(const struct oneib_topology
 
 /* A VF's virtual port is no end of a cable: it is drawn where an adapter has shown it, else where
  * its host is, while it migrates where both are. */
-static bool mark_virtual(struct oneib_marks *marks, size_t index, const struct scene *scene,
+static void mark_virtual(struct oneib_marks *marks, size_t index, const struct scene *scene,
                          oneib_guid guid)
 {
     struct oneib_guid_parts parts;
     const struct oneib_topology_vport *seen = find_vport(scene->topology, guid);
-    if (seen && is_linked(scene, seen->port_guid))
-        return add_mark(marks, seen->port_guid, index);
+    if (seen && is_linked(scene, seen->port_guid)) {
+        add_mark(marks, seen->port_guid, index);
+        return;
+    }
     const struct oneib_attachment *attachment =
         scene->cloud && oneib_guid_decode(guid, &parts)
             ? oneib_cloud_nic(scene->cloud, parts.vm_id, parts.nic_id)
             : NULL;
-    return !attachment ||
-           (mark_on_host(marks, index, scene, attachment, attachment->host_id) &&
-            mark_on_host(marks, index, scene, attachment, attachment->source_host_id));
+    if (!attachment)
+        return;
+    mark_on_host(marks, index, scene, attachment, attachment->host_id);
+    mark_on_host(marks, index, scene, attachment, attachment->source_host_id);
 }
 
-static bool mark_members(struct oneib_marks *marks, size_t index, const struct scene *scene)
+static void mark_members(struct oneib_marks *marks, size_t index, const struct scene *scene)
 {
     const struct oneib_partition *partition = marks->clusters[index].partition;
     for (size_t i = 0; i < partition->member_count; i++) {
         const struct oneib_member *member = &partition->members[i];
         if (member->kind != ONEIB_MEMBER_GUID)
             continue;
-        if (!(is_linked(scene, member->guid) ? add_mark(marks, member->guid, index)
-                                             : mark_virtual(marks, index, scene, member->guid)))
-            return false;
+        if (is_linked(scene, member->guid))
+            add_mark(marks, member->guid, index);
+        else
+            mark_virtual(marks, index, scene, member->guid);
     }
-    return true;
 }
 
 /* Static partitions may name a port twice. */
@@ -150,11 +145,9 @@ static void sort_and_count(struct oneib_marks *marks)
 }
 
 /* Clusters without a port here are left out of the legend: colours are few. */
-static bool drop_absent_clusters(struct oneib_marks *marks)
+static void drop_absent_clusters(struct oneib_marks *marks)
 {
-    size_t *places = calloc(marks->cluster_count + 1, sizeof(*places));
-    if (!places)
-        return false;
+    size_t *places = oneib_alloc(marks->cluster_count + 1, sizeof(*places));
     size_t kept = 0;
     for (size_t i = 0; i < marks->cluster_count; i++) {
         places[i] = kept;
@@ -165,36 +158,30 @@ static bool drop_absent_clusters(struct oneib_marks *marks)
         marks->items[i].cluster = places[marks->items[i].cluster];
     marks->cluster_count = kept;
     free(places);
-    return true;
 }
 
-static bool mark_all(const struct oneib_topology *topology, const struct oneib_ends *ends,
+static void mark_all(const struct oneib_topology *topology, const struct oneib_ends *ends,
                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                      oneib_guid *ports, struct oneib_marks *marks)
 {
     const struct scene scene = {ports, collect_ca_ports(topology, ends, ports), cloud, topology};
-    if (!list_clusters(table, cloud, marks))
-        return false;
+    list_clusters(table, cloud, marks);
     for (size_t i = 0; i < marks->cluster_count; i++)
-        if (!mark_members(marks, i, &scene))
-            return false;
+        mark_members(marks, i, &scene);
     sort_and_count(marks);
-    return drop_absent_clusters(marks);
+    drop_absent_clusters(marks);
 }
 
-bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+void oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
                       const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                       struct oneib_marks *marks)
 {
     *marks = (struct oneib_marks){0};
     if (!table)
-        return true;
-    oneib_guid *ports = calloc(ends->count + 1, sizeof(*ports));
-    bool made = ports && mark_all(topology, ends, table, cloud, ports, marks);
+        return;
+    oneib_guid *ports = oneib_alloc(ends->count + 1, sizeof(*ports));
+    mark_all(topology, ends, table, cloud, ports, marks);
     free(ports);
-    if (!made)
-        oneib_marks_clear(marks);
-    return made;
 }
 
 const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,

@@ -27,9 +27,8 @@ struct oneib_marks {
     size_t count, capacity;
 };
 
-/* table NULL: no marks; cloud NULL: no names. false when out of memory; *marks then holds nothing.
- */
-bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+/* table NULL: no marks; cloud NULL: no names. */
+void oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
                       const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                       struct oneib_marks *marks);
 /* What a drawing calls it: the network's name, else the partition's. Untrusted. */

@@ -589,12 +589,10 @@ void oneib_topology_svg(const struct oneib_topology *topology,
                         struct oneib_text *text)
 {
     struct svg_drawing drawing = {.topology = topology, .marked = table != NULL, .text = text};
-    if (oneib_ends_make(topology, &drawing.ends) &&
-        oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks) &&
-        oneib_layout_make(topology, &drawing.ends, &drawing.layout))
-        put_picture(&drawing);
-    else
-        text->failed = true;
+    oneib_ends_make(topology, &drawing.ends);
+    oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks);
+    oneib_layout_make(topology, &drawing.ends, &drawing.layout);
+    put_picture(&drawing);
     oneib_layout_clear(&drawing.layout);
     oneib_marks_clear(&drawing.marks);
     oneib_ends_clear(&drawing.ends);

@@ -132,11 +132,9 @@ void oneib_topology_text(const struct oneib_topology *topology,
                          struct oneib_text *text)
 {
     struct text_drawing drawing = {.topology = topology, .text = text};
-    if (oneib_ends_make(topology, &drawing.ends) &&
-        oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks))
-        append_all(&drawing);
-    else
-        text->failed = true;
+    oneib_ends_make(topology, &drawing.ends);
+    oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks);
+    append_all(&drawing);
     oneib_marks_clear(&drawing.marks);
     oneib_ends_clear(&drawing.ends);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ufm/ufm_client.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include <curl/curl.h>
@@ -40,15 +41,15 @@ struct oneib_ufm_client *oneib_ufm_client_open(const struct oneib_ufm_access *ac
 {
     if (check_url(access->url, err) < 0)
         return NULL;
-    struct oneib_ufm_client *client = calloc(1, sizeof *client);
-    if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) {
+    struct oneib_ufm_client *client = oneib_alloc(1, sizeof *client);
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) {
         client->access = *access;
         client->curl = curl_easy_init();
     }
-    if (client && client->curl)
+    if (client->curl)
         return client;
     oneib_ufm_client_close(client);
-    oneib_fail_memory(err);
+    oneib_fail(err, ONEIB_ERROR_SYSTEM, "libcurl cannot be set up");
     return NULL;
 }
 
@@ -108,7 +109,6 @@ struct call {
     struct oneib_ufm_reply *reply;
     size_t capacity;
     bool too_large;
-    struct oneib_error memory;
 };
 
 /* As libcurl wants it: fewer bytes than there are end the call. */
@@ -121,33 +121,27 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
         call->too_large = true;
         return 0;
     }
-    if (oneib_reserve(&reply->data, &call->capacity, reply->length + length + 1, 1, &call->memory) <
-        0)
-        return 0;
+    oneib_grow(&reply->data, &call->capacity, reply->length + length + 1, 1);
     memcpy(reply->data + reply->length, bytes, length);
     reply->length += length;
     reply->data[reply->length] = '\0';
     return length;
 }
 
-static bool add_header(struct call *call, const char *header)
+static void add_header(struct call *call, const char *header)
 {
-    struct curl_slist *longer = curl_slist_append(call->headers, header);
-    if (longer)
-        call->headers = longer;
-    return longer != NULL;
+    call->headers = oneib_allocated(curl_slist_append(call->headers, header));
 }
 
 /* UFM takes the token itself where others have base64 of a user and a password. */
-static bool add_token(struct call *call)
+static void add_token(struct call *call)
 {
     struct oneib_text header = {0};
     oneib_text_printf(&header, "Authorization: Basic %s", call->secret.data);
-    const bool added = !oneib_text_failed(&header) && add_header(call, header.data);
+    add_header(call, header.data);
     if (header.data)
         explicit_bzero(header.data, header.length);
     oneib_text_clear(&header);
-    return added;
 }
 
 static int fail_setup(struct oneib_error *err)
@@ -168,8 +162,10 @@ static int say_who_asks(struct call *call, struct oneib_error *err)
                    : fail_setup(err);
     if (take_line(access->secret, &call->secret, err) < 0)
         return -1;
-    if (access->auth == ONEIB_UFM_TOKEN)
-        return add_token(call) ? 0 : oneib_fail_memory(err);
+    if (access->auth == ONEIB_UFM_TOKEN) {
+        add_token(call);
+        return 0;
+    }
     if (!strchr(call->secret.data, ':'))
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s must be USER:PASSWORD", access->secret);
     return curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) == CURLE_OK &&
@@ -210,9 +206,11 @@ static bool set_limits(struct call *call)
 static bool set_request(struct call *call, const struct oneib_ufm_call *what)
 {
     CURL *curl = call->client->curl;
-    return add_header(call, "Accept: application/json") && add_header(call, "Expect:") &&
-           (!what->body || add_header(call, "Content-Type: application/json")) &&
-           curl_easy_setopt(curl, CURLOPT_URL, call->url.data) == CURLE_OK &&
+    add_header(call, "Accept: application/json");
+    add_header(call, "Expect:");
+    if (what->body)
+        add_header(call, "Content-Type: application/json");
+    return curl_easy_setopt(curl, CURLOPT_URL, call->url.data) == CURLE_OK &&
            (!what->body || curl_easy_setopt(curl, CURLOPT_POSTFIELDS, what->body) == CURLE_OK) &&
            curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, what->method) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_HTTPHEADER, call->headers) == CURLE_OK;
@@ -223,9 +221,7 @@ static int prepare(struct call *call, const struct oneib_ufm_call *what, struct 
     const struct oneib_ufm_access *access = &call->client->access;
     curl_easy_reset(call->client->curl);
     oneib_text_printf(&call->url, "%s%s%s", access->url, prefix_of(access->auth), what->path);
-    if (oneib_text_failed(&call->url) ||
-        oneib_reserve(&call->reply->data, &call->capacity, 1, 1, err) < 0)
-        return oneib_fail_memory(err);
+    oneib_grow(&call->reply->data, &call->capacity, 1, 1);
     call->reply->data[0] = '\0';
     if (say_who_asks(call, err) < 0)
         return -1;
@@ -257,8 +253,6 @@ static int perform(struct call *call, struct oneib_error *err)
     if (call->too_large)
         return oneib_fail(err, ONEIB_ERROR_TOO_LARGE, "UFM's answer (%s) is larger than %zu bytes",
                           client->access.url, ANSWER_MAX);
-    if (call->memory.code != ONEIB_ERROR_NONE)
-        return oneib_fail_memory(err);
     return oneib_fail(err, code_of(outcome), "asking UFM (%s): %s", client->access.url,
                       client->why[0] ? client->why : curl_easy_strerror(outcome));
 }

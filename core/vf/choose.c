@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "host/vf_choice.h"
 #include "vf/vf_internal.h"
 #include <stdlib.h>
@@ -98,9 +99,7 @@ int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_grant *grant, int
 {
     const struct oneib_hca *hca = place->hca;
     oneib_autofree struct oneib_vf_candidate *candidates =
-        calloc(hca->vf_count + 1, sizeof *candidates);
-    if (!candidates)
-        return oneib_fail_memory(err);
+        oneib_alloc(hca->vf_count + 1, sizeof *candidates);
     const size_t count = list(vfs, grant, hca, candidates);
     oneib_vf_candidates_sort(candidates, count, numa_node);
     for (size_t i = 0; i < count && candidates[i].use == ONEIB_VF_FREE; i++) {

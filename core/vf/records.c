@@ -62,12 +62,10 @@ int oneib_vfs_read_table(struct oneib_vfs *vfs, struct oneib_error *err)
     return 0;
 }
 
-struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs, struct oneib_error *err)
+struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs)
 {
     struct oneib_vf_table *draft = &vfs->draft;
-    if (oneib_reserve(&draft->items, &draft->capacity, vfs->table.count + 1, sizeof *draft->items,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&draft->items, &draft->capacity, vfs->table.count + 1, sizeof *draft->items);
     if (vfs->table.count > 0)
         memcpy(draft->items, vfs->table.items, vfs->table.count * sizeof *draft->items);
     draft->count = vfs->table.count;
@@ -85,7 +83,7 @@ static bool disk_has(const struct oneib_vf_table *table)
     oneib_vf_table_render(&there, &is);
     oneib_vf_table_render(table, &should);
     oneib_vf_table_clear(&there);
-    return !oneib_text_failed(&is) && !oneib_text_failed(&should) && is.length == should.length &&
+    return is.length == should.length &&
            (is.length == 0 || memcmp(is.data, should.data, is.length) == 0);
 }
 
@@ -125,15 +123,14 @@ int oneib_vfs_keep_table(struct oneib_vfs *vfs, struct oneib_error *err)
     if (is_untouched(vfs) || disk_has(&vfs->table))
         return 0;
     vfs->table_inode = 0;
-    return oneib_vfs_draft(vfs, err) ? oneib_vfs_commit(vfs, err) : -1;
+    oneib_vfs_draft(vfs);
+    return oneib_vfs_commit(vfs, err);
 }
 
 int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                   struct oneib_error *err)
 {
-    struct oneib_vf_table *draft = oneib_vfs_draft(vfs, err);
-    if (!draft)
-        return -1;
+    struct oneib_vf_table *draft = oneib_vfs_draft(vfs);
     struct oneib_vf_record *old = oneib_vf_table_of_vf(draft, &record->vf);
     if (old)
         *old = *record;
@@ -144,9 +141,7 @@ int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
 
 int oneib_vfs_remove(struct oneib_vfs *vfs, const struct oneib_pci *vf, struct oneib_error *err)
 {
-    struct oneib_vf_table *draft = oneib_vfs_draft(vfs, err);
-    if (!draft)
-        return -1;
+    struct oneib_vf_table *draft = oneib_vfs_draft(vfs);
     oneib_vf_table_remove(draft, vf);
     return oneib_vfs_commit(vfs, err);
 }

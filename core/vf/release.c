@@ -241,8 +241,8 @@ static void mark_all(struct wanted *wanted)
 {
     struct oneib_error ignored;
     bool changed = false;
-    struct oneib_vf_table *draft = oneib_vfs_draft(wanted->vfs, &ignored);
-    for (size_t i = 0; draft && i < draft->count; i++) {
+    struct oneib_vf_table *draft = oneib_vfs_draft(wanted->vfs);
+    for (size_t i = 0; i < draft->count; i++) {
         struct oneib_vf_record *record = &draft->items[i];
         if (!is_meant(wanted, record) || is_left(wanted, record) ||
             record->stage == ONEIB_VF_RELEASING)

@@ -146,9 +146,7 @@ static bool look_at_one(struct oneib_vfs *vfs, struct oneib_vf_record *record)
 static int look_at_records(struct oneib_vfs *vfs, struct oneib_error *err)
 {
     bool changed = false;
-    struct oneib_vf_table *draft = oneib_vfs_draft(vfs, err);
-    if (!draft)
-        return -1;
+    struct oneib_vf_table *draft = oneib_vfs_draft(vfs);
     for (size_t i = 0; i < draft->count; i++)
         changed |= look_at_one(vfs, &draft->items[i]);
     return changed ? oneib_vfs_commit(vfs, err) : 0;

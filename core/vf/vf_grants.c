@@ -159,7 +159,7 @@ static int follow_grants(struct oneib_vfs *vfs, struct oneib_error *err)
 {
     int result = 0;
     struct oneib_error failure = {0};
-    struct oneib_vf_table *draft = oneib_vfs_draft(vfs, &failure);
+    struct oneib_vf_table *draft = oneib_vfs_draft(vfs);
     for (size_t i = 0; i < vfs->table.count; i++) {
         const struct oneib_vf_record *record = &vfs->table.items[i];
         struct oneib_error unclosed = {0};
@@ -168,10 +168,10 @@ static int follow_grants(struct oneib_vfs *vfs, struct oneib_error *err)
         oneib_vfs_forget_memory(vfs, &record->vf, ONEIB_VF_WAS_OPEN);
         if (oneib_vfs_close_vf(vfs, record, &unclosed) < 0)
             note_failure(&result, &unclosed, err);
-        else if (draft)
+        else
             note_granted(vfs, &draft->items[i]);
     }
-    if (!draft || oneib_vfs_commit(vfs, &failure) < 0)
+    if (oneib_vfs_commit(vfs, &failure) < 0)
         note_failure(&result, &failure, err);
     return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vf/vfs.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "hca/reservations.h"
 #include "vf/vf_internal.h"
 #include <math.h>
@@ -12,35 +13,28 @@
 
 /* ---- from its beginning to its end ----------------------------------------------------------- */
 
-static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
+static void take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
 {
     vfs->pkey_wait_ms = options->pkey_wait_ms;
     vfs->guid_wait_ms = options->guid_wait_ms;
     vfs->virtual_ports = options->virtual_ports;
     vfs->host_vf_count = options->host_vf_count;
-    vfs->host_vfs = calloc(options->host_vf_count + 1, sizeof *vfs->host_vfs);
-    if (vfs->host_vfs && options->host_vf_count > 0)
+    vfs->host_vfs = oneib_alloc(options->host_vf_count + 1, sizeof *vfs->host_vfs);
+    if (options->host_vf_count > 0)
         memcpy(vfs->host_vfs, options->host_vfs, options->host_vf_count * sizeof *vfs->host_vfs);
-    return vfs->host_vfs ? 0 : -1;
 }
 
-static struct oneib_vfs *make(const struct oneib_vfs_options *options, struct oneib_error *err)
+static struct oneib_vfs *make(const struct oneib_vfs_options *options)
 {
-    struct oneib_vfs *vfs = calloc(1, sizeof *vfs);
-    if (!vfs) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_vfs *vfs = oneib_alloc(1, sizeof *vfs);
     vfs->lock = -1;
     vfs->opened = oneib_now_ms();
-    vfs->works = calloc(ONEIB_VF_RECORDS_MAX, sizeof *vfs->works);
-    vfs->timers = calloc(ONEIB_VF_MEMORIES * (size_t)ONEIB_VF_RECORDS_MAX, sizeof *vfs->timers);
-    vfs->tickets = calloc(ONEIB_VF_TICKETS_MAX, sizeof *vfs->tickets);
-    if (take_options(vfs, options) == 0 && vfs->works && vfs->timers && vfs->tickets)
-        return vfs;
-    oneib_vfs_close(vfs);
-    oneib_fail_memory(err);
-    return NULL;
+    vfs->works = oneib_alloc(ONEIB_VF_RECORDS_MAX, sizeof *vfs->works);
+    vfs->timers =
+        oneib_alloc(ONEIB_VF_MEMORIES * (size_t)ONEIB_VF_RECORDS_MAX, sizeof *vfs->timers);
+    vfs->tickets = oneib_alloc(ONEIB_VF_TICKETS_MAX, sizeof *vfs->tickets);
+    take_options(vfs, options);
+    return vfs;
 }
 
 /* While whoever opens it has more rights than later. What fails is told at the first look. */
@@ -53,10 +47,8 @@ static void open_firmware(struct oneib_vfs *vfs)
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **opened,
                    struct oneib_error *err)
 {
-    struct oneib_vfs *vfs = make(options, err);
+    struct oneib_vfs *vfs = make(options);
     *opened = NULL;
-    if (!vfs)
-        return -1;
     if (oneib_reservations_own(&vfs->lock, err) < 0) {
         oneib_vfs_close(vfs);
         return -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "xml/reader.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "xml/shorten.h"
 #include <limits.h>
@@ -96,15 +97,14 @@ static int start(struct oneib_reader *reader, const char *xml, size_t length,
                  struct oneib_error *err)
 {
     struct oneib_text *shortened = &reader->shortened;
-    if (oneib_shorten_sections(xml, length, shortened, err) < 0)
-        return -1;
+    oneib_shorten_sections(xml, length, shortened);
     if (shortened->data) {
         xml = shortened->data;
         length = shortened->length;
     }
     reader->xml = xmlReaderForMemory(xml, (int)length, NULL, NULL, ONEIB_READER_OPTIONS);
     if (!reader->xml || !intern_names(reader))
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document cannot be read");
     xmlTextReaderSetErrorHandler(reader->xml, ignore_message, NULL);
     return 0;
 }
@@ -114,14 +114,11 @@ struct oneib_reader *oneib_reader_open(const char *xml, size_t length, struct on
     if (check_document(xml, length, err) < 0)
         return NULL;
 
-    struct oneib_reader *reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        oneib_fail_memory(err);
-    } else if (start(reader, xml, length, err) < 0) {
-        oneib_reader_close(reader);
-        reader = NULL;
-    }
-    return reader;
+    struct oneib_reader *reader = oneib_alloc(1, sizeof *reader);
+    if (start(reader, xml, length, err) == 0)
+        return reader;
+    oneib_reader_close(reader);
+    return NULL;
 }
 
 void oneib_reader_close(struct oneib_reader *reader)

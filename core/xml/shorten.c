@@ -66,11 +66,9 @@ static void copy_shortened(const char *xml, size_t length, struct oneib_text *co
     }
 }
 
-int oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *copy,
-                           struct oneib_error *err)
+void oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *copy)
 {
     if (!may_have_long_section(xml, length))
-        return 0;
+        return;
     copy_shortened(xml, length, copy);
-    return oneib_text_failed(copy) ? oneib_fail_memory(err) : 0;
 }

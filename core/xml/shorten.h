@@ -20,9 +20,8 @@
  * When the document has CDATA sections far longer than ONEIB_SECTION_MAX, *copy becomes the
  * document with each cut to that length; else *copy stays empty. Looks at few of the bytes of a
  * document that has none. From a comment or a processing instruction on nothing is cut: what it
- * hides is not known, and the reader refuses the document there. Fails for memory alone.
+ * hides is not known, and the reader refuses the document there.
  */
-int oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *copy,
-                           struct oneib_error *err);
+void oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *copy);
 
 #endif

@@ -52,12 +52,10 @@ static double total(const struct step_times *times)
     return times->compute + times->render + times->parse + times->compare;
 }
 
-static void add_networks(struct oneib_cloud *cloud, uint32_t count, struct oneib_error *err)
+static void add_networks(struct oneib_cloud *cloud, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct oneib_network *network = oneib_cloud_add_network(cloud, err);
-        if (!network)
-            stop("network", err);
+        struct oneib_network *network = oneib_cloud_add_network(cloud);
         network->id = i;
         network->parent_id = ONEIB_NO_ID;
         network->key_state = ONEIB_KEY_VALID;
@@ -66,13 +64,11 @@ static void add_networks(struct oneib_cloud *cloud, uint32_t count, struct oneib
     }
 }
 
-static void add_hosts(struct oneib_cloud *cloud, uint32_t count, struct oneib_error *err)
+static void add_hosts(struct oneib_cloud *cloud, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct oneib_host *host = oneib_cloud_add_host(cloud, err);
-        struct oneib_hca_port *port = host ? oneib_host_add_port(host, err) : NULL;
-        if (!port)
-            stop("host", err);
+        struct oneib_host *host = oneib_cloud_add_host(cloud);
+        struct oneib_hca_port *port = oneib_host_add_port(host);
         host->id = i;
         snprintf(port->device, sizeof port->device, "mlx4_0");
         port->port = 1;
@@ -92,12 +88,10 @@ static uint32_t scatter(uint32_t i)
 
 /* VM i is in network i modulo networks; the VMs of a network are scattered over the hosts. */
 static void add_attachments(struct oneib_cloud *cloud, uint32_t count, uint32_t networks,
-                            uint32_t hosts, struct oneib_error *err)
+                            uint32_t hosts)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct oneib_attachment *attachment = oneib_cloud_add_attachment(cloud, err);
-        if (!attachment)
-            stop("attachment", err);
+        struct oneib_attachment *attachment = oneib_cloud_add_attachment(cloud);
         attachment->vm_id = i;
         attachment->network_id = i % networks;
         attachment->host_id = scatter(i) % hosts;
@@ -107,33 +101,31 @@ static void add_attachments(struct oneib_cloud *cloud, uint32_t count, uint32_t 
     }
 }
 
-static void make_cloud(struct oneib_cloud *cloud, uint32_t attachments, struct oneib_error *err)
+static void make_cloud(struct oneib_cloud *cloud, uint32_t attachments)
 {
     uint32_t networks = attachments / 25, hosts = attachments / 10;
-    add_networks(cloud, networks, err);
-    add_hosts(cloud, hosts, err);
-    add_attachments(cloud, attachments, networks, hosts, err);
+    add_networks(cloud, networks);
+    add_hosts(cloud, hosts);
+    add_attachments(cloud, attachments, networks, hosts);
     cloud->vm_count = attachments;
 }
 
 /* *before becomes what is; the fabric is empty, so that a port is off it. */
 static double follow(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
-                     struct oneib_roster *before, struct oneib_error *err)
+                     struct oneib_roster *before)
 {
     static const struct oneib_subnet subnet;
     static const struct oneib_changes none;
     const double start = now();
     struct oneib_roster after;
     struct oneib_news news, leaving = {0};
-    if (oneib_roster_make(cloud, desired, &after, err) < 0)
-        stop("roster", err);
+    oneib_roster_make(cloud, desired, &after);
     const struct oneib_news_input input = {
         .before = before->lines ? before : NULL, .after = &after, .cloud = cloud, .changes = &none};
     const struct oneib_news_evidence evidence = {
         .subnet = &subnet, .cloud = cloud, .desired = desired};
-    if (oneib_news_make(&input, &news, err) < 0 ||
-        oneib_news_prove(&evidence, &after, &leaving, &news, err) < 0)
-        stop("news", err);
+    oneib_news_make(&input, &news);
+    oneib_news_prove(&evidence, &after, &leaving, &news);
     if (before->lines && news.count != 2) {
         fprintf(stderr, "bench_cluster_desired: %zu news of one that has moved\n", news.count);
         exit(3);
@@ -189,7 +181,7 @@ static struct step_times run(struct oneib_cloud *cloud, struct oneib_roster *bef
     }
     double compared = now();
     processor = read_clock(CLOCK_PROCESS_CPUTIME_ID) - processor;
-    const double followed = follow(cloud, &desired, before, err);
+    const double followed = follow(cloud, &desired, before);
 
     *members = 0;
     for (size_t i = 0; i < desired.table.count; i++)
@@ -210,7 +202,7 @@ static struct step_times measure(uint32_t attachments)
     struct step_times best = {0};
     struct oneib_roster before = {0};
     size_t members = 0;
-    make_cloud(&cloud, attachments, &err);
+    make_cloud(&cloud, attachments);
     for (int i = 0; i < ROUNDS; i++) {
         cloud.attachments[0].host_id = (uint32_t)i; /* one VM moves */
         struct step_times times = run(&cloud, &before, &members, &err);

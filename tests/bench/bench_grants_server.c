@@ -93,10 +93,9 @@ static void open_server(void)
         .listen = ADDRESS, .curve = &daemon_curve, .sign = &daemon_sign};
     for (size_t i = 0; i < NODES; i++)
         memcpy(keys[i], pairs[i].public, sizeof keys[i]);
-    if (oneib_grants_server_open(&options, &server, &err) < 0 ||
-        oneib_grants_server_admit(server, (const uint8_t(*)[ONEIB_PUBLIC_KEY_SIZE])keys, NODES,
-                                  &err) < 0)
+    if (oneib_grants_server_open(&options, &server, &err) < 0)
         give_up(err.text);
+    oneib_grants_server_admit(server, (const uint8_t(*)[ONEIB_PUBLIC_KEY_SIZE])keys, NODES);
     instance++;
     memset(serials, 0, sizeof serials);
     memset(is_heard, 0, sizeof is_heard);

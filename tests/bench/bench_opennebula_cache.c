@@ -98,9 +98,8 @@ static int refresh_one(struct bench *bench, uint32_t vm, struct oneib_error *err
 {
     struct oneib_work_queue queue = {0};
     bool changed = false;
-    int outcome = oneib_work_queue_vm(&queue, vm, err);
-    if (outcome == 0)
-        outcome = oneib_cache_refresh(bench->one, &bench->options, &queue, &bench->cloud,
+    oneib_work_queue_vm(&queue, vm);
+    int outcome = oneib_cache_refresh(bench->one, &bench->options, &queue, &bench->cloud,
                                       &bench->findings, &changed, err);
     oneib_work_queue_clear(&queue);
     if (outcome == 0 && !changed)

@@ -167,8 +167,7 @@ static void fill_window(const struct cloud *cloud, const struct cluster *cluster
         struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
         *vm = (struct oneib_waiting_vm){.id = i, .network_id = 1, .nics = 1};
         for (unsigned host = 0; host < fabric->hosts; host++)
-            if (oneib_waiting_allow(window, vm, host, &err) < 0)
-                stop(err.text);
+            oneib_waiting_allow(window, vm, host);
     }
 }
 
@@ -178,15 +177,13 @@ static void add_links_of(const struct cluster *cluster, uint32_t network_id,
     oneib_guid ports[VMS_MAX];
     for (unsigned i = 0; i < cluster->count; i++)
         ports[i] = cluster->hosts[i] + 1;
-    if (oneib_links_add_cluster(links, network_id, cluster->sl, ports, cluster->count, &err) < 0)
-        stop(err.text);
+    oneib_links_add_cluster(links, network_id, cluster->sl, ports, cluster->count);
 }
 
 /* Of others only what they use is needed, and that is known. */
 static void add_other(const struct cluster *cluster, uint32_t network_id, struct oneib_links *links)
 {
-    if (oneib_links_add_cluster(links, network_id, cluster->sl, NULL, 0, &err) < 0)
-        stop(err.text);
+    oneib_links_add_cluster(links, network_id, cluster->sl, NULL, 0);
     memcpy(links->clusters[links->cluster_count - 1].set, cluster->set,
            oneib_routes_words(&links->routes) * sizeof *cluster->set);
 }
@@ -223,8 +220,7 @@ static void offer(const struct cloud *cloud, enum policy policy, const struct cl
         fill_links(cloud, cluster, &links);
         window->links = &links;
     }
-    if (oneib_window_offer(window, &err) < 0)
-        stop(err.text);
+    oneib_window_offer(window);
     if (policy == APART)
         clear_links(cloud, &links);
 }

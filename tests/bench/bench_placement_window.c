@@ -119,10 +119,11 @@ static void narrow(int input, int given)
     if (oneib_wire_read(input, SIZE_MAX, &wire, &err) < 0 || oneib_wire_decode(&wire, &err) < 0 ||
         oneib_sched_message_read(wire.xml.data, wire.xml.length, &message, &err) < 0 ||
         oneib_sched_message_read_pools(&message, "infiniband", &err) < 0 ||
-        oneib_window_arrange(&message, &running, NOW, &window, &err) < 0 ||
-        oneib_window_offer(&window, &err) < 0 ||
-        oneib_sched_message_write(&message, &window, &changed, &err) < 0 ||
-        oneib_wire_write(&changed, given, &err) < 0)
+        oneib_window_arrange(&message, &running, NOW, &window, &err) < 0)
+        stop(err.text);
+    oneib_window_offer(&window);
+    oneib_sched_message_write(&message, &window, &changed);
+    if (oneib_wire_write(&changed, given, &err) < 0)
         stop(err.text);
     for (size_t i = 0; i < window.vm_count; i++)
         if (window.vms[i].offered_count == 0)

@@ -258,8 +258,7 @@ static void happen(struct world *world)
 
 static void add_network(struct world *world, const struct network *network)
 {
-    struct oneib_error err;
-    struct oneib_network *added = oneib_cloud_add_network(&world->cloud, &err);
+    struct oneib_network *added = oneib_cloud_add_network(&world->cloud);
     require(added, "no memory");
     added->id = network->id;
     added->parent_id =
@@ -273,8 +272,7 @@ static void add_network(struct world *world, const struct network *network)
     if (network->other_driver)
         require((added->other_driver = strdup("bridge")), "no memory");
     if (network->statics && !network->unreadable)
-        require(oneib_network_add_static(added, network->statics, ONEIB_FULL, &err) == 0,
-                "no memory");
+        oneib_network_add_static(added, network->statics, ONEIB_FULL);
 }
 
 static const char *device_of(const struct node *node)
@@ -284,10 +282,9 @@ static const char *device_of(const struct node *node)
 
 static void add_host(struct world *world, size_t index)
 {
-    struct oneib_error err;
     struct node *node = &world->nodes[index];
-    struct oneib_host *host = oneib_cloud_add_host(&world->cloud, &err);
-    struct oneib_hca_port *port = host ? oneib_host_add_port(host, &err) : NULL;
+    struct oneib_host *host = oneib_cloud_add_host(&world->cloud);
+    struct oneib_hca_port *port = host ? oneib_host_add_port(host) : NULL;
     require(port, "no memory");
     host->id = (uint32_t)index + 1;
     *port = (struct oneib_hca_port){.port = 1,
@@ -304,11 +301,10 @@ static void add_host(struct world *world, size_t index)
 
 static void add_vm(struct world *world, const struct vm *vm)
 {
-    struct oneib_error err;
     const struct network *leased = &world->networks[vm->network];
     if (!vm->is_there || vm->unreadable)
         return;
-    struct oneib_attachment *nic = oneib_cloud_add_attachment(&world->cloud, &err);
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&world->cloud);
     require(nic, "no memory");
     *nic = (struct oneib_attachment){.since = vm->id,
                                      .vm_id = vm->id,
@@ -327,16 +323,14 @@ static void lease_to_reservations(struct world *world, size_t parent)
 {
     uint32_t ids[NETWORKS];
     size_t count = 0;
-    struct oneib_error err;
     const struct oneib_network *network =
         oneib_cloud_network(&world->cloud, world->networks[parent].id);
     for (size_t i = 0; i < NETWORKS; i++)
         if (world->networks[i].is_there && world->networks[i].parent == parent)
             ids[count++] = world->networks[i].id;
     if (network && !network->unreadable)
-        require(oneib_network_set_reservations(
-                    &world->cloud.networks[network - world->cloud.networks], ids, count, &err) == 0,
-                "no memory");
+        oneib_network_set_reservations(&world->cloud.networks[network - world->cloud.networks], ids,
+                                       count);
 }
 
 static void build_cloud(struct world *world)
@@ -405,8 +399,7 @@ static void plan_keys(struct world *world)
     for (size_t i = 0; i < desired->idle_count; i++)
         oneib_ledger_free_key(&world->ledger, desired->idle[i]);
     for (size_t i = 0; i < desired->unused_count; i++)
-        require(oneib_ledger_rest(&world->ledger, desired->unused[i].network_id, 0, &err) == 0,
-                "a key does not rest");
+        oneib_ledger_rest(&world->ledger, desired->unused[i].network_id, 0);
     for (size_t i = 0; i < desired->request_count; i++) {
         const struct oneib_key_request *request = &desired->requests[i];
         const struct oneib_ledger_network entry = {
@@ -804,7 +797,6 @@ static void turn(struct world *world)
     struct oneib_grants grants = {0};
     struct oneib_gate gate = {0};
     struct oneib_findings findings = {0};
-    struct oneib_error err;
     build_cloud(world);
     compute_desired(world);
     plan_keys(world);
@@ -816,7 +808,7 @@ static void turn(struct world *world)
                                              .desired = &world->desired,
                                              .nodes = snapshots,
                                              .node_count = HOSTS};
-    require(oneib_grants_compute(&asked, &grants, &findings, &err) == 0, "grants failed");
+    oneib_grants_compute(&asked, &grants, &findings);
     grants_are_for_their_vms(world, &grants);
     note_keys(world, snapshots, &grants);
     send_lists(world, &grants);
@@ -827,7 +819,7 @@ static void turn(struct world *world)
                                              .grants = &grants,
                                              .nodes = snapshots,
                                              .node_count = HOSTS};
-    require(oneib_gate_compute(&at_gate, &gate, &err) == 0, "the gate failed");
+    oneib_gate_compute(&at_gate, &gate);
     copy_table(&gate.table, &world->in_force);
     for (size_t i = 0; i < HOSTS; i++) {
         program(world, i);

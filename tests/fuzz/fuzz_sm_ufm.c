@@ -26,7 +26,6 @@ static void check_partition(const struct oneib_partition *partition)
 
 static void check_table(const struct oneib_partition_table *table)
 {
-    struct oneib_error err;
     struct oneib_ufm_wanted wanted;
     struct oneib_ufm_plan plan;
     for (size_t i = 0; i < table->count; i++) {
@@ -35,8 +34,9 @@ static void check_table(const struct oneib_partition_table *table)
         check_partition(&table->items[i]);
     }
     const struct oneib_ufm_abilities able = {.memberships = true};
-    require(oneib_ufm_want(table, range, able, &wanted, &err) == 0 && wanted.refused_count == 0);
-    require(oneib_ufm_plan(&wanted.table, table, &plan, &err) == 0);
+    oneib_ufm_want(table, range, able, &wanted);
+    require(wanted.refused_count == 0);
+    oneib_ufm_plan(&wanted.table, table, &plan);
     for (size_t i = 0; i < plan.count; i++)
         require(plan.items[i].step == ONEIB_UFM_DELETE && plan.items[i].seen->member_count == 0);
     oneib_ufm_plan_clear(&plan);

@@ -70,7 +70,7 @@ static int swap_entries(struct oneib_one *one, uint32_t a, uint32_t b, oneib_pke
     struct oneib_ledger next = {0};
     int outcome = oneib_ledger_read(one, false, &kept, err);
     if (outcome == 0)
-        outcome = oneib_ledger_copy(&kept.ledger, &next, err);
+        oneib_ledger_copy(&kept.ledger, &next);
     for (size_t i = 0; outcome == 0 && i < next.network_count; i++) {
         const uint32_t id = next.networks[i].network_id;
         const struct oneib_ledger_network *other =

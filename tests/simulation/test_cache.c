@@ -13,9 +13,9 @@
 
 /* What happens, and what an event would name. */
 
-static int name_vm(struct scene *scene, uint32_t vm, struct oneib_error *err)
+static void name_vm(struct scene *scene, uint32_t vm)
 {
-    return oneib_work_queue_vm(&scene->queue, vm, err);
+    oneib_work_queue_vm(&scene->queue, vm);
 }
 
 static uint32_t some_network(struct scene *scene)
@@ -39,7 +39,8 @@ static int create_network(struct scene *scene, struct oneib_error *err)
                            dice(scene, 4) ? NULL : "IB_MEMBERSHIP=bogus", id, err) < 0)
         return -1;
     scene->network_count++;
-    return oneib_work_queue_network(&scene->queue, *id, err);
+    oneib_work_queue_network(&scene->queue, *id);
+    return 0;
 }
 
 static int reserve(struct scene *scene, struct oneib_error *err)
@@ -51,7 +52,8 @@ static int reserve(struct scene *scene, struct oneib_error *err)
         return -1;
     snprintf(scene->action, sizeof scene->action, "reserve network %u", *id);
     scene->network_count++;
-    return oneib_work_queue_network(&scene->queue, *id, err);
+    oneib_work_queue_network(&scene->queue, *id);
+    return 0;
 }
 
 static int update_network(struct scene *scene, struct oneib_error *err)
@@ -66,7 +68,8 @@ static int update_network(struct scene *scene, struct oneib_error *err)
     snprintf(scene->action, sizeof scene->action, "network %u: %s", network, change);
     if (lab_network_update(scene->lab, network, change, err) < 0)
         return -1;
-    return oneib_work_queue_network(&scene->queue, network, err);
+    oneib_work_queue_network(&scene->queue, network);
+    return 0;
 }
 
 /* oned copies attributes of networks into the NICs, and tells so of each VM. */
@@ -74,8 +77,7 @@ static int propagate(struct scene *scene, struct oneib_error *err)
 {
     snprintf(scene->action, sizeof scene->action, "NICs follow their networks");
     for (size_t i = 0; i < scene->vm_count; i++)
-        if (name_vm(scene, scene->vms[i], err) < 0)
-            return -1;
+        name_vm(scene, scene->vms[i]);
     return lab_networks_propagate(scene->lab, err);
 }
 
@@ -87,9 +89,10 @@ static int delete_network(struct scene *scene, struct oneib_error *err)
         return 0;
     snprintf(scene->action, sizeof scene->action, "delete network %u", network);
     scene->networks[at] = scene->networks[--scene->network_count];
-    return lab_network_delete(scene->lab, network, err) < 0
-               ? -1
-               : oneib_work_queue_network(&scene->queue, network, err);
+    if (lab_network_delete(scene->lab, network, err) < 0)
+        return -1;
+    oneib_work_queue_network(&scene->queue, network);
+    return 0;
 }
 
 static int update_host(struct scene *scene, struct oneib_error *err)
@@ -99,9 +102,10 @@ static int update_host(struct scene *scene, struct oneib_error *err)
     const uint32_t host = (uint32_t)dice(scene, HOSTS);
     const char *change = changes[dice(scene, sizeof changes / sizeof *changes)];
     snprintf(scene->action, sizeof scene->action, "host %u: %s", host, change);
-    return lab_host_update(scene->lab, host, change, err) < 0
-               ? -1
-               : oneib_work_queue_host(&scene->queue, host, err);
+    if (lab_host_update(scene->lab, host, change, err) < 0)
+        return -1;
+    oneib_work_queue_host(&scene->queue, host);
+    return 0;
 }
 
 static int create_vm(struct scene *scene, struct oneib_error *err)
@@ -120,23 +124,28 @@ static int create_vm(struct scene *scene, struct oneib_error *err)
         scene->queue.new_vms = true;
         return 0;
     }
-    return name_vm(scene, *id, err);
+    name_vm(scene, *id);
+    return 0;
 }
 
 static int deploy(struct scene *scene, struct oneib_error *err)
 {
     const uint32_t vm = scene->vms[some_vm(scene)];
     snprintf(scene->action, sizeof scene->action, "deploy VM %u", vm);
-    return lab_vm_deploy(scene->lab, vm, (uint32_t)dice(scene, HOSTS), err) < 0
-               ? -1
-               : name_vm(scene, vm, err);
+    if (lab_vm_deploy(scene->lab, vm, (uint32_t)dice(scene, HOSTS), err) < 0)
+        return -1;
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int run(struct scene *scene, struct oneib_error *err)
 {
     const uint32_t vm = scene->vms[some_vm(scene)];
     snprintf(scene->action, sizeof scene->action, "run VM %u", vm);
-    return lab_vm_running(scene->lab, vm, err) < 0 ? -1 : name_vm(scene, vm, err);
+    if (lab_vm_running(scene->lab, vm, err) < 0)
+        return -1;
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int set_state(struct scene *scene, struct oneib_error *err)
@@ -147,8 +156,10 @@ static int set_state(struct scene *scene, struct oneib_error *err)
     const int *chosen = states[dice(scene, sizeof states / sizeof *states)];
     snprintf(scene->action, sizeof scene->action, "VM %u gets state %d/%d", vm, chosen[0],
              chosen[1]);
-    return lab_vm_state(scene->lab, vm, chosen[0], chosen[1], err) < 0 ? -1
-                                                                       : name_vm(scene, vm, err);
+    if (lab_vm_state(scene->lab, vm, chosen[0], chosen[1], err) < 0)
+        return -1;
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int migrate(struct scene *scene, struct oneib_error *err)
@@ -158,7 +169,8 @@ static int migrate(struct scene *scene, struct oneib_error *err)
     /* One that is on no host cannot be: nothing has happened then. */
     if (lab_vm_migrate(scene->lab, vm, (uint32_t)dice(scene, HOSTS), 4, err) < 0)
         return 0;
-    return name_vm(scene, vm, err);
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int attach(struct scene *scene, struct oneib_error *err)
@@ -166,7 +178,10 @@ static int attach(struct scene *scene, struct oneib_error *err)
     uint32_t nic;
     const uint32_t vm = scene->vms[some_vm(scene)], network = some_network(scene);
     snprintf(scene->action, sizeof scene->action, "attach VM %u to network %u", vm, network);
-    return lab_vm_attach(scene->lab, vm, network, &nic, err) < 0 ? -1 : name_vm(scene, vm, err);
+    if (lab_vm_attach(scene->lab, vm, network, &nic, err) < 0)
+        return -1;
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int detach(struct scene *scene, struct oneib_error *err)
@@ -175,7 +190,8 @@ static int detach(struct scene *scene, struct oneib_error *err)
     snprintf(scene->action, sizeof scene->action, "detach a NIC of VM %u", vm);
     if (lab_vm_detach(scene->lab, vm, 1 + (uint32_t)dice(scene, 3), err) < 0)
         return 0;
-    return name_vm(scene, vm, err);
+    name_vm(scene, vm);
+    return 0;
 }
 
 /* What users might write into a NIC; most of it is followed by a number. */
@@ -203,7 +219,8 @@ static int forge(struct scene *scene, struct oneib_error *err)
     snprintf(scene->action, sizeof scene->action, "VM %u forges %s", vm, change);
     if (lab_vm_set_nic(scene->lab, vm, (uint32_t)dice(scene, 3), change, err) < 0)
         return 0;
-    return name_vm(scene, vm, err);
+    name_vm(scene, vm);
+    return 0;
 }
 
 static int delete_vm(struct scene *scene, struct oneib_error *err)
@@ -214,7 +231,10 @@ static int delete_vm(struct scene *scene, struct oneib_error *err)
         return 0;
     snprintf(scene->action, sizeof scene->action, "delete VM %u", vm);
     scene->vms[at] = scene->vms[--scene->vm_count];
-    return lab_vm_delete(scene->lab, vm, err) < 0 ? -1 : name_vm(scene, vm, err);
+    if (lab_vm_delete(scene->lab, vm, err) < 0)
+        return -1;
+    name_vm(scene, vm);
+    return 0;
 }
 
 typedef int (*step)(struct scene *scene, struct oneib_error *err);
@@ -258,7 +278,7 @@ static void start_population(struct scene *scene)
     struct oneib_error err = {0};
     uint32_t first, none = 0;
     must(lab_vm_start(scene->lab, "first", &none, 0, 0, &first, &err), scene, &err);
-    must(name_vm(scene, first, &err), scene, &err);
+    name_vm(scene, first);
     for (size_t i = 0; i < 5; i++)
         must(create_network(scene, &err), scene, &err);
     for (size_t i = 0; i < 12; i++)

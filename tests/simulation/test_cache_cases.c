@@ -41,7 +41,7 @@ static void one_vm_of_many_needs_no_pool(void **state)
     bool changed = false;
     populate(scene, 500);
     must(lab_vm_migrate(scene->lab, 250, 1, 4, &err), scene, &err);
-    must(oneib_work_queue_vm(&scene->queue, 250, &err), scene, &err);
+    oneib_work_queue_vm(&scene->queue, 250);
     const unsigned pools = pool_calls(scene), vms = calls(scene, "one.vm.info");
     const unsigned networks = calls(scene, "one.vn.info"), hosts = calls(scene, "one.host.info");
     must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
@@ -63,7 +63,7 @@ static void many_vms_are_read_by_windows(void **state)
     populate(scene, 100);
     for (uint32_t vm = 0; vm < 100; vm++) {
         must(lab_vm_state(scene->lab, vm, 8, 0, &err), scene, &err);
-        must(oneib_work_queue_vm(&scene->queue, vm, &err), scene, &err);
+        oneib_work_queue_vm(&scene->queue, vm);
     }
     const unsigned alone = calls(scene, "one.vm.info");
     refresh(scene);
@@ -79,7 +79,7 @@ static void vms_that_a_window_leaves_out_are_asked_for_alone(void **state)
     bool changed = false;
     populate(scene, 40);
     for (uint32_t vm = 0; vm < 40; vm++)
-        must(oneib_work_queue_vm(&scene->queue, vm, &err), scene, &err);
+        oneib_work_queue_vm(&scene->queue, vm);
     const unsigned alone = calls(scene, "one.vm.info");
     must(lab_fault(scene->lab, "shrink-window", 1, 0, &err), scene, &err);
     must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
@@ -96,8 +96,8 @@ static void change_something(struct scene *scene)
     struct oneib_error err = {0};
     must(lab_network_update(scene->lab, scene->networks[0], "VLAN_ID=500", &err), scene, &err);
     must(lab_vm_state(scene->lab, 0, 8, 0, &err), scene, &err);
-    must(oneib_work_queue_network(&scene->queue, scene->networks[0], &err), scene, &err);
-    must(oneib_work_queue_vm(&scene->queue, 0, &err), scene, &err);
+    oneib_work_queue_network(&scene->queue, scene->networks[0]);
+    oneib_work_queue_vm(&scene->queue, 0);
 }
 
 static void must_leave_all_as_it_was(struct scene *scene, struct oneib_one *one,
@@ -161,7 +161,7 @@ static void a_lease_that_ended_vouches_for_no_forged_nic(void **state)
     char forged[64];
     snprintf(forged, sizeof forged, "NETWORK_ID=%u\nNIC_ID=1", scene->networks[0]);
     must(lab_vm_set_nic(scene->lab, 0, nic, forged, &err), scene, &err);
-    must(oneib_work_queue_vm(&scene->queue, 0, &err), scene, &err);
+    oneib_work_queue_vm(&scene->queue, 0);
     refresh(scene);
     assert_int_equal(scene->kept.attachments[0].vm_id, 0);
     assert_true(scene->kept.attachments[0].unleased);
@@ -262,14 +262,14 @@ static void a_tenants_malformed_vm_costs_that_vm_alone(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         snprintf(scene->action, sizeof scene->action, "%s", texts[i]);
         must(lab_vm_write(scene->lab, 50, texts[i], &err), scene, &err);
-        must(oneib_work_queue_vm(&scene->queue, 50, &err), scene, &err);
+        oneib_work_queue_vm(&scene->queue, 50);
         refresh(scene); /* compares with a whole reading */
         assert_int_equal(scene->kept.attachment_count, all - 1);
         assert_int_equal(nics_of(&scene->kept, 50), 0);
         must_have_one_violation(scene, "vm-malformed", 50);
 
         must(lab_vm_write(scene->lab, 50, "well", &err), scene, &err);
-        must(oneib_work_queue_vm(&scene->queue, 50, &err), scene, &err);
+        oneib_work_queue_vm(&scene->queue, 50);
         refresh(scene);
         assert_int_equal(scene->kept.attachment_count, all);
         assert_int_equal(scene->kept_findings.count, 0);
@@ -343,7 +343,7 @@ static void a_tenants_malformed_network_costs_that_network_alone(void **state)
     populate(scene, 40);
     const size_t all = scene->kept.attachment_count, networks = scene->kept.network_count;
     must(lab_network_update(scene->lab, scene->networks[3], "NOTE=" BREAK, &err), scene, &err);
-    must(oneib_work_queue_network(&scene->queue, scene->networks[3], &err), scene, &err);
+    oneib_work_queue_network(&scene->queue, scene->networks[3]);
     refresh(scene);
     const struct oneib_network *network = oneib_cloud_network(&scene->kept, scene->networks[3]);
     assert_non_null(network);
@@ -354,7 +354,7 @@ static void a_tenants_malformed_network_costs_that_network_alone(void **state)
     must_have_one_violation(scene, "network-malformed", scene->networks[3]);
 
     must(lab_network_update(scene->lab, scene->networks[3], "NOTE=well", &err), scene, &err);
-    must(oneib_work_queue_network(&scene->queue, scene->networks[3], &err), scene, &err);
+    oneib_work_queue_network(&scene->queue, scene->networks[3]);
     refresh(scene);
     assert_false(oneib_cloud_network(&scene->kept, scene->networks[3])->unreadable);
     assert_int_equal(scene->kept_findings.count, 0);

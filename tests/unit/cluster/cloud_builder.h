@@ -75,7 +75,7 @@ static inline oneib_guid port_of(uint32_t host_id)
 /* A network with this key; 0: VLAN_ID is missing. */
 static inline struct oneib_network *add_network(struct scene *scene, uint32_t id, unsigned key)
 {
-    struct oneib_network *network = oneib_cloud_add_network(&scene->cloud, &scene->err);
+    struct oneib_network *network = oneib_cloud_add_network(&scene->cloud);
     assert_non_null(network);
     network->id = id;
     network->parent_id = ONEIB_NO_ID;
@@ -97,7 +97,7 @@ static inline struct oneib_network *add_reservation(struct scene *scene, uint32_
 
 static inline struct oneib_host *add_empty_host(struct scene *scene, uint32_t id)
 {
-    struct oneib_host *host = oneib_cloud_add_host(&scene->cloud, &scene->err);
+    struct oneib_host *host = oneib_cloud_add_host(&scene->cloud);
     assert_non_null(host);
     host->id = id;
     return host;
@@ -106,7 +106,8 @@ static inline struct oneib_host *add_empty_host(struct scene *scene, uint32_t id
 static inline struct oneib_hca_port *add_port(struct scene *scene, struct oneib_host *host,
                                               const char *device, unsigned number, oneib_guid guid)
 {
-    struct oneib_hca_port *port = oneib_host_add_port(host, &scene->err);
+    (void)scene;
+    struct oneib_hca_port *port = oneib_host_add_port(host);
     assert_non_null(port);
     snprintf(port->device, sizeof port->device, "%s", device);
     port->port = (uint8_t)number;
@@ -134,7 +135,7 @@ static inline struct oneib_host *add_host(struct scene *scene, uint32_t id)
 static inline struct oneib_attachment *add_nic(struct scene *scene, uint32_t vm_id, unsigned nic_id,
                                                uint32_t network_id, uint32_t host_id)
 {
-    struct oneib_attachment *nic = oneib_cloud_add_attachment(&scene->cloud, &scene->err);
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&scene->cloud);
     assert_non_null(nic);
     nic->vm_id = vm_id;
     nic->nic_id = (uint8_t)nic_id;
@@ -169,7 +170,8 @@ static inline struct oneib_partition *add_partition(struct scene *scene,
                                                     struct oneib_partition_table *table,
                                                     const char *name, unsigned key)
 {
-    struct oneib_partition *partition = oneib_partition_table_add(table, &scene->err);
+    (void)scene;
+    struct oneib_partition *partition = oneib_partition_table_add(table);
     assert_non_null(partition);
     snprintf(partition->name, sizeof partition->name, "%s", name);
     partition->pkey = (oneib_pkey)key;
@@ -179,22 +181,18 @@ static inline struct oneib_partition *add_partition(struct scene *scene,
 static inline void add_guid(struct scene *scene, struct oneib_partition *partition, oneib_guid guid,
                             enum oneib_membership membership)
 {
-    assert_int_equal(
-        0, oneib_partition_add_member(partition,
-                                      (struct oneib_member){.guid = guid,
-                                                            .kind = ONEIB_MEMBER_GUID,
-                                                            .membership = (uint8_t)membership},
-                                      &scene->err));
+    (void)scene;
+    oneib_partition_add_member(partition, (struct oneib_member){.guid = guid,
+                                                                .kind = ONEIB_MEMBER_GUID,
+                                                                .membership = (uint8_t)membership});
 }
 
 static inline void add_wildcard(struct scene *scene, struct oneib_partition *partition,
                                 enum oneib_member_kind kind, enum oneib_membership membership)
 {
-    assert_int_equal(
-        0, oneib_partition_add_member(
-               partition,
-               (struct oneib_member){.kind = (uint8_t)kind, .membership = (uint8_t)membership},
-               &scene->err));
+    (void)scene;
+    oneib_partition_add_member(
+        partition, (struct oneib_member){.kind = (uint8_t)kind, .membership = (uint8_t)membership});
 }
 
 static inline struct oneib_subnet_port *add_subnet_port(struct scene *scene, oneib_guid guid,
@@ -280,8 +278,7 @@ static inline size_t hold_removals_of(struct scene *scene)
     struct oneib_desired_input input = input_of(scene);
     size_t held = 12345;
     input.in_force = &scene->in_force;
-    if (oneib_removals_hold(&input, &scene->desired, &held, &scene->err) < 0)
-        fail_msg("oneib_removals_hold: %s", scene->err.text);
+    oneib_removals_hold(&input, &scene->desired, &held);
     return held;
 }
 

@@ -94,9 +94,9 @@ static void an_empty_cloud_can_be_sorted_and_cleared_twice(void **state)
 
 /* ---- whose reservation a network is ---------------------------------------------------------- */
 
-static void leases_to(struct scene *scene, struct oneib_network *network, uint32_t reservation)
+static void leases_to(struct oneib_network *network, uint32_t reservation)
 {
-    assert_int_equal(oneib_network_set_reservations(network, &reservation, 1, &scene->err), 0);
+    oneib_network_set_reservations(network, &reservation, 1);
 }
 
 static bool is_unproven(struct scene *scene, uint32_t id)
@@ -116,7 +116,7 @@ static struct oneib_network *add_users(struct scene *scene, uint32_t id, oneib_p
 static void a_reservation_is_proven_by_its_parents_leases(void **state)
 {
     struct scene *scene = *state;
-    leases_to(scene, add_network(scene, 4, 256), 6);
+    leases_to(add_network(scene, 4, 256), 6);
     add_users(scene, 6, 257)->parent_id = 4;
     assert_false(is_unproven(scene, 4));
     assert_false(is_unproven(scene, 6));
@@ -125,7 +125,7 @@ static void a_reservation_is_proven_by_its_parents_leases(void **state)
 static void who_names_a_network_that_leases_him_nothing_is_unproven(void **state)
 {
     struct scene *scene = *state;
-    leases_to(scene, add_network(scene, 4, 256), 6);
+    leases_to(add_network(scene, 4, 256), 6);
     add_network(scene, 5, 300)->reservations_share = true;
     add_users(scene, 6, 257)->parent_id = 5;
     add_users(scene, 7, 258)->parent_id = 99; /* there is none */
@@ -149,7 +149,7 @@ static void a_users_network_that_names_no_parent_is_unproven(void **state)
 static void what_a_users_network_leases_proves_nothing(void **state)
 {
     struct scene *scene = *state;
-    leases_to(scene, add_users(scene, 4, 256), 6);
+    leases_to(add_users(scene, 4, 256), 6);
     add_users(scene, 6, 257)->parent_id = 4;
     assert_true(is_unproven(scene, 6));
     scene->cloud.networks[0].unreadable = true; /* of which he would be the one to blame */
@@ -181,7 +181,7 @@ static void a_reservation_is_proven_again_when_it_is_leased_to(void **state)
     add_network(scene, 4, 256);
     add_users(scene, 6, 257)->parent_id = 4;
     assert_true(is_unproven(scene, 6));
-    leases_to(scene, &scene->cloud.networks[0], 6);
+    leases_to(&scene->cloud.networks[0], 6);
     assert_false(is_unproven(scene, 6));
 }
 

@@ -173,7 +173,7 @@ static void an_unreadable_network_opens_no_partition_of_the_operators(void **sta
 static void an_unreadable_reservation_has_not_even_its_parents_static_members(void **state)
 {
     struct scene *scene = *state;
-    oneib_network_add_static(add_network(scene, 5, 256), 0x55, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 5, 256), 0x55, ONEIB_FULL);
     add_reservation(scene, 6, 5, 257);
     compute(scene);
     assert_listed(scene, 257, 0x55, "full");
@@ -189,7 +189,7 @@ static void an_unproven_reservation_is_not_in_the_partition_of_what_it_names(voi
     struct scene *scene = *state;
     struct oneib_network *parent = add_network(scene, 4, 256);
     parent->reservations_share = true;
-    oneib_network_add_static(parent, 0x55, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(parent, 0x55, ONEIB_FULL);
     add_reservation(scene, 5, 4, 0);
     add_reservation(scene, 6, 4, 257);
     add_host(scene, 1);
@@ -1036,7 +1036,7 @@ static void while_a_host_is_lost_every_key_rests_on(void **state)
     const struct oneib_ledger_host host = {.host_id = 3};
     add_seen_host(scene, 1);
     let_rest(scene, 300, 9, 0);
-    assert_int_equal(0, oneib_ledger_pin(&scene->ledger, &host, &scene->err));
+    oneib_ledger_pin(&scene->ledger, &host);
     assert_idle(scene, 0);
     assert_finding(scene, "host-gone", ONEIB_WARNING, "host 3");
     assert_non_null(strstr(finding(scene, "host-gone")->fix, "oneib host forget 3"));

@@ -380,10 +380,10 @@ static void static_members_join_as_stated(void **state)
     struct scene *scene = *state;
     struct oneib_network *network = add_network(scene, 4, 256);
     network->membership = ONEIB_LIMITED;
-    oneib_network_add_static(network, 0x99, ONEIB_FULL, &scene->err);
-    oneib_network_add_static(network, 0x98, ONEIB_LIMITED, &scene->err);
-    oneib_network_add_static(network, 0x97, ONEIB_FULL, &scene->err);
-    oneib_network_add_static(network, 0x97, ONEIB_LIMITED, &scene->err);
+    oneib_network_add_static(network, 0x99, ONEIB_FULL);
+    oneib_network_add_static(network, 0x98, ONEIB_LIMITED);
+    oneib_network_add_static(network, 0x97, ONEIB_FULL);
+    oneib_network_add_static(network, 0x97, ONEIB_LIMITED);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
@@ -397,7 +397,7 @@ static void static_members_join_as_stated(void **state)
 static void static_members_alone_make_a_partition(void **state)
 {
     struct scene *scene = *state;
-    oneib_network_add_static(add_network(scene, 4, 256), 0x99, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 4, 256), 0x99, ONEIB_FULL);
     compute(scene);
     assert_listed(scene, 256, 0x99, "full");
 }
@@ -407,8 +407,8 @@ static void a_static_member_is_no_vfs_guid(void **state)
     struct scene *scene = *state;
     struct oneib_network *network = add_network(scene, 4, 256);
     oneib_guid stranger = oneib_guid_encode(SITE, 12, 3);
-    oneib_network_add_static(network, stranger, ONEIB_FULL, &scene->err);
-    oneib_network_add_static(network, 0, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(network, stranger, ONEIB_FULL);
+    oneib_network_add_static(network, 0, ONEIB_FULL);
     compute(scene);
     assert_int_equal(1, scene->desired.table.count);
     assert_int_equal(2, findings_of(scene, "static-guid-site"));
@@ -419,8 +419,8 @@ static void a_static_member_that_hosts_limited_nics_is_limited(void **state)
 {
     struct scene *scene = *state;
     struct oneib_network *network = add_network(scene, 4, 256);
-    oneib_network_add_static(network, port_of(1), ONEIB_FULL, &scene->err);
-    oneib_network_add_static(network, port_of(2), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL);
+    oneib_network_add_static(network, port_of(2), ONEIB_FULL);
     add_host(scene, 1);
     add_host(scene, 2);
     network->membership = ONEIB_LIMITED;
@@ -434,7 +434,7 @@ static void a_static_member_that_hosts_limited_nics_is_limited(void **state)
 static void a_static_member_stays_full_beside_nics_that_users_have_made_limited(void **state)
 {
     struct scene *scene = *state;
-    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1)->narrowed = true;
     compute(scene);
@@ -450,7 +450,7 @@ static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
     scene->policy.default_full_count = 1;
     struct oneib_network *network = add_network(scene, 4, 256);
     network->membership = ONEIB_LIMITED;
-    oneib_network_add_static(network, port_of(1), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
@@ -463,10 +463,10 @@ static void a_sharing_reservation_adds_no_static_members(void **state)
     struct scene *scene = *state;
     struct oneib_network *parent = add_network(scene, 4, 256);
     parent->reservations_share = true;
-    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED, &scene->err);
+    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED);
     struct oneib_network *sharer = add_reservation(scene, 5, 4, 256);
-    oneib_network_add_static(sharer, 0x98, ONEIB_FULL, &scene->err);
-    oneib_network_add_static(sharer, 0x99, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(sharer, 0x98, ONEIB_FULL);
+    oneib_network_add_static(sharer, 0x99, ONEIB_FULL);
     compute(scene);
     assert_listed(scene, 256, 0x98, "limited");
     assert_listed(scene, 256, 0x99, "none");
@@ -480,7 +480,7 @@ static void a_tenants_network_names_no_static_members(void **state)
     network->uid = 5;
     network->gid = 1;
     network->rate_gbps = 40;
-    oneib_network_add_static(network, 0x98, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(network, 0x98, ONEIB_FULL);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
@@ -501,11 +501,11 @@ static void a_reservation_has_what_its_parent_says(void **state)
     struct scene *scene = *state;
     struct oneib_network *parent = add_network(scene, 4, 256);
     parent->rate_gbps = 40;
-    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED, &scene->err);
+    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED);
     struct oneib_network *reservation = add_reservation(scene, 5, 4, 257);
     reservation->uid = 5;
     reservation->gid = 1;
-    oneib_network_add_static(reservation, 0x99, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(reservation, 0x99, ONEIB_FULL);
     compute(scene);
     assert_listed(scene, 257, 0x98, "limited");
     assert_listed(scene, 257, 0x99, "none");
@@ -523,12 +523,12 @@ static void a_reservation_that_says_the_same_is_no_finding(void **state)
     struct scene *scene = *state;
     struct oneib_network *parent = add_network(scene, 4, 256);
     parent->rate_gbps = 40;
-    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED, &scene->err);
+    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED);
     struct oneib_network *reservation = add_reservation(scene, 5, 4, 257);
     reservation->uid = 5;
     reservation->gid = 1;
     reservation->rate_gbps = 40;
-    oneib_network_add_static(reservation, 0x98, ONEIB_LIMITED, &scene->err);
+    oneib_network_add_static(reservation, 0x98, ONEIB_LIMITED);
     compute(scene);
     assert_no_finding(scene, "attribute-ignored");
 }
@@ -625,8 +625,8 @@ static void who_runs_there_has_room_before_static_members_and_these_before_who_a
 {
     struct scene *scene = *state;
     add_host(scene, 1)->ports[0].pkeys_max = 4;
-    oneib_network_add_static(add_network(scene, 1, 301), port_of(1), ONEIB_FULL, &scene->err);
-    oneib_network_add_static(add_network(scene, 2, 302), port_of(1), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 1, 301), port_of(1), ONEIB_FULL);
+    oneib_network_add_static(add_network(scene, 2, 302), port_of(1), ONEIB_FULL);
     add_network(scene, 3, 303);
     add_network(scene, 4, 304);
     add_nic(scene, 10, 0, 3, 1)->since = 500;
@@ -735,8 +735,8 @@ static void a_storage_servers_port_is_not_one_users_either(void **state)
     scene->policy.per_owner_max = 3;
     add_host(scene, 1);
     struct oneib_network *pool = add_network(scene, 1, 300);
-    oneib_network_add_static(pool, server, ONEIB_FULL, &scene->err);
-    oneib_network_add_static(pool, other, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(pool, server, ONEIB_FULL);
+    oneib_network_add_static(pool, other, ONEIB_FULL);
     for (unsigned i = 0; i < 70; i++) {
         struct oneib_network *mine = add_reservation(scene, 100 + i, 1, 1000 + i);
         mine->uid = 5;

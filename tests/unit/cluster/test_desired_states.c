@@ -160,7 +160,7 @@ static void who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4(void **state)
 static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
 {
     struct scene *scene = *state;
-    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL);
     add_host(scene, 1);
     add_host_with(scene, 2, "mlx5_0");
     add_nic(scene, 11, 0, 4, 2);

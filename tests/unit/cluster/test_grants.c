@@ -137,7 +137,7 @@ static void a_pci_nic_is_granted_the_vf_that_its_host_gives_it(void **state)
     add_network(&played->scene, 7, 0x101);
     add_node(played, 1);
     add_pci_nic(played, 4);
-    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4);
     grant_all(played);
     assert_true(granted(played, 1, 4, 0)->has_vf);
     assert_int_equal(oneib_pci_compare(&granted(played, 1, 4, 0)->vf, &device), 0);
@@ -150,7 +150,7 @@ static void a_pci_nic_with_another_vms_vf_is_granted_nothing(void **state)
     add_network(&played->scene, 7, 0x101);
     add_node(played, 1);
     add_pci_nic(played, 4);
-    oneib_host_give(&played->scene.cloud.hosts[0], &device, 5, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 5);
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
     assert_int_equal(played->findings.count, 1);
@@ -176,7 +176,7 @@ static void a_pci_nic_without_an_address_is_granted_nothing(void **state)
     add_network(&played->scene, 7, 0x101);
     add_node(played, 1);
     add_pci_nic(played, 4)->has_address = false;
-    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4);
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
 }
@@ -192,13 +192,13 @@ static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state
     nic->host_id = 2;
     migrate(nic, 1);
     report(played, 1, 4, 7, 0x101)->vf = (struct oneib_pci){.bus = 0x10, .function = 1};
-    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4);
     grant_all(played);
     assert_int_equal(granted(played, 1, 4, 0)->vf.bus, 0x10);
     assert_int_equal(granted(played, 2, 4, 0)->vf.bus, 0x81);
     /* ... unless somebody else has it by now. */
     const struct oneib_pci had = {.bus = 0x10, .function = 1};
-    oneib_host_give(&played->scene.cloud.hosts[0], &had, 99, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[0], &had, 99);
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
 }
@@ -213,7 +213,7 @@ static void the_host_that_a_pci_nic_leaves_gets_no_vf_that_it_never_had(void **s
     struct oneib_attachment *nic = add_pci_nic(played, 4);
     nic->host_id = 2;
     migrate(nic, 1);
-    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4, &played->scene.err);
+    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4);
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
     assert_non_null(granted(played, 2, 4, 0));

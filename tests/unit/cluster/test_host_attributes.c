@@ -67,9 +67,8 @@ static void compute_attributes(struct room *room)
 {
     oneib_host_attributes_clear(&room->attributes);
     oneib_cloud_sort(&room->scene->cloud);
-    if (oneib_host_attributes_compute(&room->scene->cloud, room->leaves, room->leaf_count,
-                                      &room->attributes, &room->scene->err) < 0)
-        fail_msg("%s", room->scene->err.text);
+    oneib_host_attributes_compute(&room->scene->cloud, room->leaves, room->leaf_count,
+                                  &room->attributes);
 }
 
 static const struct oneib_host_attributes *attributes_of(const struct room *room, uint32_t host_id)

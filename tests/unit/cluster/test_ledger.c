@@ -39,7 +39,7 @@ static void a_service_level_stands_beside_the_key_and_goes_with_it(void **state)
     struct oneib_ledger ledger = {0}, copy = {0};
     struct oneib_text text = {0};
     assert_int_equal(give(&ledger, 7, 0x101), 0);
-    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    oneib_ledger_copy(&ledger, &copy);
     oneib_ledger_render(&ledger, &text);
     assert_null(strstr(text.data, "SL"));
     assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 3, &err), 0);
@@ -49,7 +49,7 @@ static void a_service_level_stands_beside_the_key_and_goes_with_it(void **state)
     assert_int_equal(oneib_ledger_set_sl(&ledger, 8, 3, &err), -1);
     assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 16, &err), -1);
     assert_int_equal(oneib_ledger_network(&ledger, 7)->sl, 3);
-    assert_int_equal(oneib_ledger_rest(&ledger, 7, 2000, &err), 0);
+    oneib_ledger_rest(&ledger, 7, 2000);
     assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 3, &err), -1);
     oneib_text_clear(&text);
     oneib_ledger_clear(&ledger);
@@ -83,7 +83,7 @@ static void the_key_of_a_network_that_is_gone_rests(void **state)
     (void)state;
     struct oneib_ledger ledger = {0};
     assert_int_equal(give(&ledger, 7, 0x101), 0);
-    assert_int_equal(oneib_ledger_rest(&ledger, 7, 2000, &err), 0);
+    oneib_ledger_rest(&ledger, 7, 2000);
     assert_null(oneib_ledger_network(&ledger, 7));
     const struct oneib_ledger_resting *resting = oneib_ledger_resting(&ledger, 0x101);
     assert_non_null(resting);
@@ -106,7 +106,7 @@ static void a_network_without_a_key_leaves_nothing_to_rest(void **state)
 {
     (void)state;
     struct oneib_ledger ledger = {0};
-    assert_int_equal(oneib_ledger_rest(&ledger, 7, 2000, &err), 0);
+    oneib_ledger_rest(&ledger, 7, 2000);
     assert_int_equal(ledger.resting_count, 0);
     oneib_ledger_free_key(&ledger, 0x101);
     oneib_ledger_clear(&ledger);
@@ -141,16 +141,15 @@ static void a_fence_and_its_ports_are_written_and_lifted_together(void **state)
                                                   .since = 6};
     assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), -1); /* no such fence */
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
-    assert_int_equal(oneib_ledger_set_fence(&ledger, &fence, &err), 0);
-    assert_int_equal(
-        oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 1}, &err), 0);
+    oneib_ledger_set_fence(&ledger, &fence);
+    oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 1});
     assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), 0);
     assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), 0);
     assert_int_equal(ledger.fence_count, 2);
     assert_int_equal(ledger.fenced_port_count, 1);
     assert_null(oneib_ledger_fenced_port(&ledger, 1, 0x100003));
 
-    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    oneib_ledger_copy(&ledger, &copy);
     assert_true(oneib_ledger_equal(&ledger, &copy));
     oneib_ledger_fenced_port(&copy, 3, 0x100003)->answer = 3;
     assert_false(oneib_ledger_equal(&ledger, &copy));
@@ -177,8 +176,7 @@ static void a_fenced_port_is_no_port_without_a_guid_or_half_a_place(void **state
     (void)state;
     struct oneib_ledger ledger = {0};
     struct oneib_ledger_fenced_port port = {.host_id = 3};
-    assert_int_equal(
-        oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 3}, &err), 0);
+    oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 3});
     assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), -1);
     port.guid = 0x100003;
     port.switch_port = 7;
@@ -200,8 +198,8 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
     struct oneib_ledger_host first = {.host_id = 3}, second = {.host_id = 4};
     struct oneib_text text = {0};
     assert_int_equal(set_port(&ledger, 3, 0x100003), -1); /* nobody knows its key */
-    assert_int_equal(oneib_ledger_pin(&ledger, &first, &err), 0);
-    assert_int_equal(oneib_ledger_pin(&ledger, &second, &err), 0);
+    oneib_ledger_pin(&ledger, &first);
+    oneib_ledger_pin(&ledger, &second);
     assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
     assert_int_equal(set_port(&ledger, 4, 0x100003), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
@@ -213,10 +211,10 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
                                       "SINCE = \"5\" ]\nHOST_PORT = [ HOST = \"3\""));
     oneib_text_clear(&text);
 
-    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    oneib_ledger_copy(&ledger, &copy);
     assert_true(oneib_ledger_equal(&ledger, &copy));
     first.key[0] = 1;
-    assert_int_equal(oneib_ledger_pin(&copy, &first, &err), 0);
+    oneib_ledger_pin(&copy, &first);
     assert_null(oneib_ledger_port(&copy, 0x100003));
     assert_false(oneib_ledger_equal(&ledger, &copy));
     oneib_ledger_unpin(&copy, 4);
@@ -235,11 +233,11 @@ static void a_hosts_key_is_pinned_replaced_and_forgotten(void **state)
     (void)state;
     struct oneib_ledger ledger = {0};
     struct oneib_ledger_host host = {.host_id = 3, .key = {1}, .since = 5};
-    assert_int_equal(oneib_ledger_pin(&ledger, &host, &err), 0);
-    assert_int_equal(oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 1}, &err), 0);
+    oneib_ledger_pin(&ledger, &host);
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 1});
     assert_int_equal(oneib_ledger_host(&ledger, 3)->key[0], 1);
     host.key[0] = 2;
-    assert_int_equal(oneib_ledger_pin(&ledger, &host, &err), 0);
+    oneib_ledger_pin(&ledger, &host);
     assert_int_equal(ledger.host_count, 2);
     assert_int_equal(oneib_ledger_host(&ledger, 3)->key[0], 2);
     oneib_ledger_unpin(&ledger, 3);
@@ -310,10 +308,10 @@ static void fill(struct oneib_ledger *ledger)
         (struct oneib_ledger){.serial = 17, .next = 0x104, .mtu = 5, .rate = oneib_rate_code(40)};
     assert_int_equal(give(ledger, 9, 0x102), 0);
     assert_int_equal(give(ledger, 7, 0x101), 0);
-    assert_int_equal(oneib_ledger_rest(ledger, 9, 2000, &err), 0);
+    oneib_ledger_rest(ledger, 9, 2000);
     struct oneib_ledger_host host = {.host_id = 3, .since = 5};
     memset(host.key, 0xab, sizeof host.key);
-    assert_int_equal(oneib_ledger_pin(ledger, &host, &err), 0);
+    oneib_ledger_pin(ledger, &host);
     struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:9678", .since = 6};
     memset(daemon.curve, 0x01, sizeof daemon.curve);
     memset(daemon.sign, 0xfe, sizeof daemon.sign);
@@ -346,7 +344,7 @@ static void a_copy_is_equal_and_its_own(void **state)
     (void)state;
     struct oneib_ledger ledger, copy;
     fill(&ledger);
-    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    oneib_ledger_copy(&ledger, &copy);
     assert_true(oneib_ledger_equal(&ledger, &copy));
     assert_int_equal(give(&copy, 8, 0x103), 0);
     assert_false(oneib_ledger_equal(&ledger, &copy));
@@ -361,7 +359,7 @@ static void equal_looks_at_every_part(void **state)
     struct oneib_ledger ledger, copy;
     fill(&ledger);
     for (unsigned part = 0; part < 8; part++) {
-        assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+        oneib_ledger_copy(&ledger, &copy);
         switch (part) {
         case 0:
             copy.serial++;
@@ -420,7 +418,7 @@ static void no_steps_bring_a_key_to_two(void **state)
             give(&ledger, id, pkey);
             break;
         case 1:
-            assert_int_equal(oneib_ledger_rest(&ledger, id, step, &err), 0);
+            oneib_ledger_rest(&ledger, id, step);
             break;
         default:
             oneib_ledger_free_key(&ledger, pkey);

@@ -26,11 +26,10 @@ static void what_the_cloud_does_not_have_is_called_by_its_number(void **state)
 {
     (void)state;
     struct oneib_cloud cloud = {0};
-    struct oneib_error err;
-    struct oneib_network *network = oneib_cloud_add_network(&cloud, &err);
+    struct oneib_network *network = oneib_cloud_add_network(&cloud);
     network->id = 7;
     network->name = strdup("red");
-    struct oneib_host *host = oneib_cloud_add_host(&cloud, &err);
+    struct oneib_host *host = oneib_cloud_add_host(&cloud);
     host->id = 3;
     host->name = strdup("node3");
     assert_string_equal(oneib_network_id_shown(&cloud, 7).text, "network 7 \"red\"");

@@ -48,7 +48,7 @@ static void add_end_port(struct fabric *fabric, oneib_guid guid, uint8_t node_ty
 
 static struct oneib_partition *partition(struct fabric *fabric, const char *name, unsigned key)
 {
-    struct oneib_partition *added = oneib_partition_table_add(&fabric->table, &fabric->err);
+    struct oneib_partition *added = oneib_partition_table_add(&fabric->table);
     assert_non_null(added);
     snprintf(added->name, sizeof added->name, "%s", name);
     added->pkey = (oneib_pkey)key;
@@ -59,12 +59,9 @@ static void member(struct fabric *fabric, enum oneib_member_kind kind, oneib_gui
                    enum oneib_membership membership)
 {
     struct oneib_partition *last = &fabric->table.items[fabric->table.count - 1];
-    assert_int_equal(
-        0, oneib_partition_add_member(last,
-                                      (struct oneib_member){.guid = guid,
-                                                            .kind = (uint8_t)kind,
-                                                            .membership = (uint8_t)membership},
-                                      &fabric->err));
+    oneib_partition_add_member(last, (struct oneib_member){.guid = guid,
+                                                           .kind = (uint8_t)kind,
+                                                           .membership = (uint8_t)membership});
 }
 
 static void default_partition(struct fabric *fabric)
@@ -78,9 +75,7 @@ static const struct oneib_verification *verify(struct fabric *fabric)
 {
     oneib_verification_clear(&fabric->verification);
     oneib_subnet_sort(&fabric->subnet);
-    if (oneib_subnet_verify(&fabric->subnet, &fabric->table, &fabric->verification, &fabric->err) <
-        0)
-        fail_msg("oneib_subnet_verify: %s", fabric->err.text);
+    oneib_subnet_verify(&fabric->subnet, &fabric->table, &fabric->verification);
     return &fabric->verification;
 }
 

@@ -42,7 +42,7 @@ static int begin(void **state)
                                         .sent = &list,
                                         .told = &told,
                                         .told_count = 1};
-    struct oneib_host *host = oneib_cloud_add_host(&cloud, &err);
+    struct oneib_host *host = oneib_cloud_add_host(&cloud);
     assert_non_null(host);
     host->id = HOST;
     return 0;
@@ -66,7 +66,7 @@ static void vm_is_known(void)
 
 static void vm_has_nic(uint8_t nic, uint32_t host, enum oneib_phase phase)
 {
-    struct oneib_attachment *attachment = oneib_cloud_add_attachment(&cloud, &err);
+    struct oneib_attachment *attachment = oneib_cloud_add_attachment(&cloud);
     assert_non_null(attachment);
     *attachment = (struct oneib_attachment){.vm_id = VM,
                                             .network_id = 7,

@@ -10,17 +10,16 @@
 static void an_work_queue_is_empty_until_something_is_named(void **state)
 {
     struct oneib_work_queue queue = {0};
-    struct oneib_error err;
     (void)state;
     assert_true(oneib_work_queue_is_empty(&queue));
-    assert_int_equal(oneib_work_queue_host(&queue, 3, &err), 0);
+    oneib_work_queue_host(&queue, 3);
     assert_false(oneib_work_queue_is_empty(&queue));
     oneib_work_queue_clear(&queue);
     assert_true(oneib_work_queue_is_empty(&queue));
-    assert_int_equal(oneib_work_queue_network(&queue, 3, &err), 0);
+    oneib_work_queue_network(&queue, 3);
     assert_false(oneib_work_queue_is_empty(&queue));
     oneib_work_queue_clear(&queue);
-    assert_int_equal(oneib_work_queue_vm(&queue, 3, &err), 0);
+    oneib_work_queue_vm(&queue, 3);
     assert_false(oneib_work_queue_is_empty(&queue));
     oneib_work_queue_clear(&queue);
     assert_false(oneib_work_queue_is_empty(&(struct oneib_work_queue){.new_vms = true}));
@@ -30,13 +29,12 @@ static void an_work_queue_is_empty_until_something_is_named(void **state)
 static void names_are_kept_by_kind_as_they_come(void **state)
 {
     struct oneib_work_queue queue = {0};
-    struct oneib_error err;
     (void)state;
-    assert_int_equal(oneib_work_queue_vm(&queue, 5, &err), 0);
-    assert_int_equal(oneib_work_queue_vm(&queue, 4, &err), 0);
-    assert_int_equal(oneib_work_queue_vm(&queue, 5, &err), 0);
-    assert_int_equal(oneib_work_queue_network(&queue, 6, &err), 0);
-    assert_int_equal(oneib_work_queue_host(&queue, 7, &err), 0);
+    oneib_work_queue_vm(&queue, 5);
+    oneib_work_queue_vm(&queue, 4);
+    oneib_work_queue_vm(&queue, 5);
+    oneib_work_queue_network(&queue, 6);
+    oneib_work_queue_host(&queue, 7);
     assert_int_equal(queue.vms.count, 3);
     assert_int_equal(queue.vms.items[1], 4);
     assert_int_equal(queue.networks.count, 1);
@@ -59,8 +57,7 @@ static bool is_unsettled(int vm_state, int lcm_state, bool *preparing)
         };
     const struct oneib_cloud cloud = {.attachments = nics, .attachment_count = 2};
     struct oneib_work_queue queue = {0};
-    struct oneib_error err;
-    assert_int_equal(oneib_work_queue_unsettled(&cloud, &queue, &err), 0);
+    oneib_work_queue_unsettled(&cloud, &queue);
     *preparing = oneib_cloud_is_preparing(&cloud);
     assert_true(queue.vms.count <= 1);
     assert_true(queue.vms.count == 0 || queue.vms.items[0] == 9);
@@ -106,9 +103,8 @@ static void an_empty_cloud_is_settled(void **state)
 {
     const struct oneib_cloud cloud = {0};
     struct oneib_work_queue queue = {0};
-    struct oneib_error err;
     (void)state;
-    assert_int_equal(oneib_work_queue_unsettled(&cloud, &queue, &err), 0);
+    oneib_work_queue_unsettled(&cloud, &queue);
     assert_false(oneib_cloud_is_preparing(&cloud));
     assert_true(oneib_work_queue_is_empty(&queue));
 }

@@ -67,9 +67,8 @@ static void a_new_partition_is_empty(void **state)
     (void)state;
     static const struct oneib_partition empty;
     struct oneib_partition_table table = {0};
-    struct oneib_error err;
     for (int i = 0; i < 100; i++) {
-        struct oneib_partition *partition = oneib_partition_table_add(&table, &err);
+        struct oneib_partition *partition = oneib_partition_table_add(&table);
         assert_non_null(partition);
         assert_true(oneib_partition_heads_equal(partition, &empty));
         assert_null(partition->members);

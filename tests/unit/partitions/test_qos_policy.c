@@ -12,7 +12,7 @@ static struct oneib_error err;
 
 static void add(struct oneib_partition_table *table, oneib_pkey pkey, bool has_sl, uint8_t sl)
 {
-    struct oneib_partition *partition = oneib_partition_table_add(table, &err);
+    struct oneib_partition *partition = oneib_partition_table_add(table);
     assert_non_null(partition);
     partition->pkey = pkey;
     partition->has_sl = has_sl;

@@ -33,9 +33,8 @@ static void a_port_that_nobody_reported_is_not_believed(void **state)
     const struct oneib_vport_report reports[] = {{HOST, VM_A, 5}, {HOST, VM_B, 6}};
     struct oneib_subnet subnet = {0};
     struct oneib_vport_result result;
-    struct oneib_error err = {0};
     (void)state;
-    assert_int_equal(oneib_vports_add(&reading, reports, 2, &subnet, &result, &err), 0);
+    oneib_vports_add(&reading, reports, 2, &subnet, &result);
     assert_int_equal(result.proof, ONEIB_VPORTS_PROVEN);
     assert_int_equal(result.believed, 1);
     assert_int_equal(result.added, 2);

@@ -25,9 +25,8 @@ static struct oneib_links scene(void)
         oneib_reserve(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports, &err), 0);
     for (unsigned host = 0; host < HOSTS; host++)
         links.ports[links.port_count++] = (struct oneib_host_port_guid){host, host + 1};
-    assert_int_equal(oneib_links_add_cluster(&links, RED, 3, (const oneib_guid[]){1, 3}, 2, &err),
-                     0);
-    assert_int_equal(oneib_links_add_cluster(&links, BLUE, 3, (const oneib_guid[]){2}, 1, &err), 0);
+    oneib_links_add_cluster(&links, RED, 3, (const oneib_guid[]){1, 3}, 2);
+    oneib_links_add_cluster(&links, BLUE, 3, (const oneib_guid[]){2}, 1);
     return links;
 }
 
@@ -50,8 +49,8 @@ static void what_is_written_is_read_as_it_was(void **state)
     assert_string_equal(text_again, text);
     const uint32_t ids[HOSTS] = {0, 1, 2, 3};
     bool before[HOSTS], after[HOSTS];
-    assert_int_equal(oneib_links_judge(&links, BLUE, ids, HOSTS, before, &err), 0);
-    assert_int_equal(oneib_links_judge(&again, BLUE, ids, HOSTS, after, &err), 0);
+    oneib_links_judge(&links, BLUE, ids, HOSTS, before);
+    oneib_links_judge(&again, BLUE, ids, HOSTS, after);
     assert_memory_equal(before, after, sizeof before);
     assert_true(after[0]);
     assert_false(after[3]);

@@ -24,10 +24,10 @@ static void write_file(const char *path, const char *text)
 /* One network, one host, one VM on it. */
 static void fill_cloud(void)
 {
-    struct oneib_network *network = oneib_cloud_add_network(&snapshot.cloud, &err);
-    struct oneib_host *host = oneib_cloud_add_host(&snapshot.cloud, &err);
-    struct oneib_attachment *nic = oneib_cloud_add_attachment(&snapshot.cloud, &err);
-    struct oneib_hca_port *port = host ? oneib_host_add_port(host, &err) : NULL;
+    struct oneib_network *network = oneib_cloud_add_network(&snapshot.cloud);
+    struct oneib_host *host = oneib_cloud_add_host(&snapshot.cloud);
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&snapshot.cloud);
+    struct oneib_hca_port *port = host ? oneib_host_add_port(host) : NULL;
     assert_true(network && nic && port);
     network->id = 1;
     network->parent_id = ONEIB_NO_ID;
