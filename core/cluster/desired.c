@@ -126,8 +126,7 @@ static void add_default(struct oneib_work *work, const struct oneib_ipoib_limits
     add_full_members(work, partition);
 }
 
-/* The partition of the cluster whose lines begin at `first`; returns where they end, or 0 on
- * failure. */
+/* The partition of the cluster whose lines begin at `first`; returns where they end. */
 static size_t add_cluster_partition(struct oneib_work *work,
                                     const struct oneib_ipoib_limits *limits, size_t first)
 {

@@ -258,7 +258,7 @@ static void put_back(struct hold *hold, const struct oneib_partition *before, ui
     oneib_partition_sort_members(&hold->desired->table.items[target]);
 }
 
-/* A partition that is to stay, still empty. Returns its index, SIZE_MAX on failure. */
+/* A partition that is to stay, still empty. Returns its index. */
 static size_t keep_partition(struct hold *hold, const struct oneib_partition *before)
 {
     struct oneib_partition *copy = oneib_partition_table_add(&hold->desired->table);

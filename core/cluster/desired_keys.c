@@ -244,9 +244,7 @@ void oneib_examine_attachments(struct oneib_work *work)
             continue;
         if (attachment->unleased)
             say_unleased(work, attachment);
-        else {
-            if (has_no_network(work, attachment))
-                say_network_missing(work, attachment);
-        }
+        else if (has_no_network(work, attachment))
+            say_network_missing(work, attachment);
     }
 }

@@ -58,9 +58,8 @@ static void settle_owners(struct oneib_work *work)
             work->ports[kept++] = *port;
         } else if (owner->host_id == port->host_id) {
             owner->pkeys_max = smaller_known(owner->pkeys_max, port->pkeys_max);
-        } else {
-            if (last_host != port->host_id)
-                say_port_conflict(work, owner, port->host_id);
+        } else if (last_host != port->host_id) {
+            say_port_conflict(work, owner, port->host_id);
         }
         last_host = port->host_id;
     }

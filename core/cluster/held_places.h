@@ -26,11 +26,11 @@ struct oneib_held_places {
 };
 
 /* The owner of a cluster's partition in force, as oned says, or the ledger where oned has the
- * network no more, or does not say whose it is; ONEIB_NO_ID: an operator's, or not known: it has no limit. */
+ * network no more, or does not say whose it is; ONEIB_NO_ID: an operator's, or not known: it has no
+ * limit. */
 uint32_t oneib_held_owner(const struct oneib_desired_input *input, uint32_t network_id,
                           oneib_pkey pkey);
-/* input->in_force is there. What desired has takes its places. On failure as on success *places is
- * to be cleared. */
+/* input->in_force is there. What desired has takes its places. *places is to be cleared. */
 void oneib_held_places_count(const struct oneib_desired_input *input,
                              const struct oneib_partition_table *desired,
                              struct oneib_held_places *places);

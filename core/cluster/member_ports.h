@@ -24,8 +24,7 @@ struct oneib_member_ports {
     size_t count, capacity;
 };
 
-/* desired: where oned has the VMs; subnet: virtual ports that were seen on the fabric, if any. On
- * failure *ports is empty. */
+/* desired: where oned has the VMs; subnet: virtual ports that were seen on the fabric, if any. */
 void oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
                              struct oneib_member_ports *ports);
 void oneib_member_ports_clear(struct oneib_member_ports *ports);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Without memory for the name the number has to do. */
 static struct oneib_shown with_number(const char *kind, uint32_t id, const char *name)
 {
     struct oneib_shown shown;

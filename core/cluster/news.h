@@ -111,7 +111,7 @@ struct oneib_news_evidence {
  * for and have come. leaving: removals that are waited for, held back ones too, from the time
  * before, one of each key on each port; those that are no more become GONE, those of this news that
  * are not done are added. What the file alone tells of them is left out. At last the items are
- * sorted, and those that get a line are chosen. On failure leaving is as it was.
+ * sorted, and those that get a line are chosen.
  */
 void oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
                       struct oneib_news *leaving, struct oneib_news *news);

@@ -17,7 +17,7 @@
 
 #define ONEIB_FWCTL_CLASS "/sys/class/fwctl" /* below oneib_node_root() */
 
-/* NULL without memory, which is as if there were no device. Freed by oneib_firmware_close(). */
+/* Freed by oneib_firmware_close(). */
 struct oneib_firmware *oneib_firmware_open(const struct oneib_hca *hca);
 /* NULL is fine. */
 void oneib_firmware_close(struct oneib_firmware *firmware);

@@ -165,8 +165,7 @@ static void compare_pair(struct comparison *comparison, const struct oneib_parti
 ONEIB_ORDER(compare_partition_pointers, struct oneib_partition *const,
             oneib_partition_compare(*left, *right));
 
-/* The partitions of a table in canonical order; the table itself stays as it is. NULL when out of
- * memory. */
+/* The partitions of a table in canonical order; the table itself stays as it is. */
 static const struct oneib_partition **sorted_partitions(const struct oneib_partition_table *table)
 {
     const struct oneib_partition **sorted = oneib_alloc(table->count + 1, sizeof *sorted);

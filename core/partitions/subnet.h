@@ -99,7 +99,7 @@ struct oneib_verification {
 /*
  * Compares every end port's table with `table`, wildcards and SELF (subnet->sm_port_guid) expanded
  * the way opensm does (a later entry overrides an earlier one). Switch port 0 is compared like any
- * end port. Returns 0 even when there are deviations.
+ * end port.
  */
 void oneib_subnet_verify(const struct oneib_subnet *subnet,
                          const struct oneib_partition_table *table,

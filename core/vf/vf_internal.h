@@ -152,8 +152,9 @@ int oneib_vfs_check_table(const struct oneib_vfs *vfs, struct oneib_error *err);
 int oneib_vfs_read_table(struct oneib_vfs *vfs, struct oneib_error *err);
 
 /* Several changes at once: a copy of the table, to be changed and then to take its place, on the
- * disk and here. When that fails the table is what it was. */
+ * disk and here. */
 struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs);
+/* When it fails the table is what it was. */
 int oneib_vfs_commit(struct oneib_vfs *vfs, struct oneib_error *err);
 
 /* Writes the table again when the disk has another one, or none. */

@@ -36,8 +36,8 @@ struct oneib_vfs_options {
 
 /* Reads the table, /run/oneib/vfs; one that does not parse is INPUT, and the service goes on
  * without giving anything: *vfs is valid then too, and every HAVE is refused with that error until
- * oneib_vfs_step() has read a good one. NULL without memory, when another service has the table
- * (REFUSED), and when its directory is not as it must be. */
+ * oneib_vfs_step() has read a good one. NULL when another service has the table (REFUSED), and when
+ * its directory is not as it must be. */
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **vfs,
                    struct oneib_error *err);
 void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the node changes */
