@@ -3,7 +3,8 @@
  * place, run by OpenNebula 7's one_sched on the front-end: gets the VMs that wait and the hosts
  * that fit them, leaves those with InfiniBand the hosts that are near their cluster and have room,
  * and has OpenNebula's own placer decide (docs/design/placement.md). Whatever is in doubt or takes
- * too long, the placer gets what OpenNebula said, to the letter.
+ * too long, the placer gets what OpenNebula said, to the letter. Lack of memory alone ends it:
+ * nobody is placed this time.
  */
 #include "base/cleanup.h"
 #include "base/command.h"

@@ -100,7 +100,7 @@ static int add_thread(const struct reading *reading, enum oneib_thread_kind kind
 static bool parse_id(const char *text, uint32_t *id)
 {
     uint64_t value;
-    if (!text || !oneib_parse_decimal(text, IDS_MAX - 1, &value))
+    if (!oneib_parse_decimal(text, IDS_MAX - 1, &value))
         return false;
     *id = (uint32_t)value;
     return true;

@@ -11,8 +11,7 @@
 
 /*
  * Objects that were read, or asked for and are gone, are replaced in *cloud (the reading's base)
- * and *findings; what was collected is moved. *changed: as in opennebula/cache.h. On failure
- * nothing has been touched.
+ * and *findings; what was collected is moved. *changed: as in opennebula/cache.h.
  */
 void oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
                        struct oneib_findings *findings, bool *changed);

@@ -313,25 +313,20 @@ static void note_keys(struct oneib_documents *documents, const struct host *host
 }
 
 /* What it may hold. Of a list that is none nobody knows, and no key is believed to be nobody's. */
-static int keep_keys(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
+static void keep_keys(struct oneib_documents *documents, struct host *host)
 {
     struct oneib_host *result = &host->result;
-    struct oneib_error failure;
+    struct oneib_error ignored;
     result->keys_written = host->keys.state != ONEIB_VALUE_ABSENT;
     keep_hexadecimal(&host->keys_seal, result->keys_seal, sizeof result->keys_seal);
     if (oneib_value_is_empty(&host->keys))
-        return 0;
+        return;
     if (host->keys.state == ONEIB_VALUE_TEXT &&
         oneib_host_keys_parse(host->keys.text, host->keys.length, &result->keys, &result->key_count,
-                              &failure) == 0)
-        return 0;
-    if (host->keys.state == ONEIB_VALUE_TEXT && failure.code == ONEIB_ERROR_MEMORY) {
-        *err = failure;
-        return -1;
-    }
+                              &ignored) == 0)
+        return;
     result->keys_invalid = true;
     note_keys(documents, host);
-    return 0;
 }
 
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
@@ -349,13 +344,13 @@ static void keep_scalars(struct host *host)
 }
 
 /* Puts what was read into the cloud, which then owns it. */
-static int keep_host(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
+static void keep_host(struct oneib_documents *documents, struct host *host)
 {
     if (!identify_host(host)) {
         oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid", ONEIB_FIX_NOT_ONED,
                                    "a host without an id is left out", "ID", &host->id,
                                    "is not an id");
-        return 0;
+        return;
     }
     if (host->invalid_vms > 0)
         oneib_findings_note(documents->findings, ONEIB_WARNING, "vm-list-invalid",
@@ -368,12 +363,10 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
                             host->object.text, host->vectors, ONEIB_HOST_PORTS_MAX);
     drop_ambiguous_ports(&host->result);
     keep_scalars(host);
-    if (keep_keys(documents, host, err) < 0)
-        return -1;
+    keep_keys(documents, host);
     host->result.name = oneib_documents_copy_name(documents, host->object.text, &host->name);
     *oneib_cloud_add_host(documents->cloud) = host->result;
     host->result = (struct oneib_host){0};
-    return 0;
 }
 
 static int read_host(struct oneib_reader *reader, struct oneib_documents *documents, uint32_t *id,
@@ -388,7 +381,7 @@ static int read_host(struct oneib_reader *reader, struct oneib_documents *docume
     if (outcome == 0 && identify_host(&host))
         *id = host.result.id;
     if (outcome == 0)
-        outcome = keep_host(documents, &host, err);
+        keep_host(documents, &host);
     oneib_host_clear(&host.result);
     return outcome;
 }

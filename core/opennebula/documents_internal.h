@@ -59,8 +59,7 @@ void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_se
 void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
                               const struct oneib_value *value);
 
-/* An object's NAME: a copy; one that is no plain text becomes "" and a finding. NULL: out of
- * memory. */
+/* An object's NAME: a copy; one that is no plain text becomes "" and a finding. */
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
                                 const struct oneib_value *value);
 

@@ -155,8 +155,10 @@ static int perform(struct oneib_one *one, struct call *call, xmlrpc_value *param
                    struct oneib_error *err)
 {
     xmlrpc_bool accepted = 0;
+    /* What oneib says itself is digits and names that were checked: it is the session's bytes, so
+     * that nothing can be asked. */
     if (call->env.fault_occurred)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "asking oned (%s): %s", call->method,
+        return oneib_fail(err, ONEIB_ERROR_AUTH, "asking oned (%s): %s", call->method,
                           call->env.fault_string);
 
     call->result =

@@ -24,8 +24,7 @@ enum oneib_sharing_of {
     ONEIB_SHARED_LATER, /* and their own links in any case, that of a lone one, too */
 };
 
-/* By the members that the table lists, and the ports that they are on the fabric by. On failure
- * *sharing is empty. */
+/* By the members that the table lists, and the ports that they are on the fabric by. */
 void oneib_sharing_make(const struct oneib_partition_table *table,
                         const struct oneib_member_ports *ports, struct oneib_routes *routes,
                         enum oneib_sharing_of of, struct oneib_sharing *sharing);

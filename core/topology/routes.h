@@ -45,7 +45,7 @@ struct oneib_routes {
 
 /*
  * Takes over the tables' bytes from *exits, which are NULL then. Links that are not up, or lead to
- * nobody who is known, are none. On failure *routes is empty.
+ * nobody who is known, are none.
  */
 void oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
                        const struct oneib_subnet *subnet, struct oneib_exits *exits,
