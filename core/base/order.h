@@ -57,11 +57,15 @@ static inline int oneib_compare_u64(const void *left, const void *right)
 
 typedef int (*oneib_comparison)(const void *, const void *);
 
-#define ONEIB_SORT(items, count, compare) oneib_sort(items, count, sizeof *(items), compare)
-static inline void oneib_sort(void *items, size_t count, size_t size, oneib_comparison compare)
+#define ONEIB_SORT(items, count, compare) ONEIB_SORT_FROM(items, 0, count, compare)
+/* Those from `first` to count alone. */
+#define ONEIB_SORT_FROM(items, first, count, compare)                                              \
+    oneib_sort(items, first, count, sizeof *(items), compare)
+static inline void oneib_sort(void *items, size_t first, size_t count, size_t size,
+                              oneib_comparison compare)
 {
-    if (count > 1)
-        qsort(items, count, size, compare);
+    if (count > first + 1)
+        qsort((char *)items + first * size, count - first, size, compare);
 }
 
 /* An item that is equal to *wanted, NULL: none. Which one, where several are, is not said. */

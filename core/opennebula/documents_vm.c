@@ -547,7 +547,7 @@ static int refuse_repetitions(struct oneib_documents *documents,
                               const struct oneib_documents_mark *mark, struct oneib_error *err)
 {
     const struct oneib_id_set *seen = &documents->vms_seen;
-    ONEIB_SORT(seen->items + mark->seen, seen->count - mark->seen, oneib_compare_u32);
+    ONEIB_SORT_FROM(seen->items, mark->seen, seen->count, oneib_compare_u32);
     for (size_t i = mark->seen + 1; i < seen->count; i++) {
         if (seen->items[i] != seen->items[i - 1])
             continue;

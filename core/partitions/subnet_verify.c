@@ -140,7 +140,7 @@ static void compare_port(struct comparison *comparison, uint16_t *by_key)
         compare_table(comparison, by_key);
     else
         add_deviation(comparison, ONEIB_PORT_SILENT, 0, 0, NO_INDEX);
-    ONEIB_SORT(verification->items + first, verification->count - first, compare_deviations);
+    ONEIB_SORT_FROM(verification->items, first, verification->count, compare_deviations);
 }
 
 static void compare_ports(const struct oneib_subnet *subnet,

@@ -66,7 +66,7 @@ static int take_hosts(struct reading *reading, const json_t *hosts, struct oneib
     for (size_t i = 0; i < count; i++)
         if (!is_id(json_array_get(hosts, i), &message->host_ids[reading->id_count++]))
             return refuse(err, "has a host that is none");
-    ONEIB_SORT(message->host_ids + first, count, oneib_compare_u32);
+    ONEIB_SORT_FROM(message->host_ids, first, first + count, oneib_compare_u32);
     return 0;
 }
 

@@ -59,6 +59,19 @@ static void no_items_may_be_no_array(void **state)
     assert_int_equal(ONEIB_RUN(i, first, count, items[i].guid == 1), 0);
 }
 
+static void what_is_before_the_first_stays_where_it_is(void **state)
+{
+    (void)state;
+    struct item *nothing = NULL;
+    struct item items[] = {{.guid = 30}, {.guid = 20}, {.guid = 10}, {.guid = 0}};
+    ONEIB_SORT_FROM(nothing, 0, 0, by_guid);
+    ONEIB_SORT_FROM(items, 1, 3, by_guid);
+    assert_int_equal(items[0].guid, 30);
+    assert_int_equal(items[1].guid, 10);
+    assert_int_equal(items[2].guid, 20);
+    assert_int_equal(items[3].guid, 0);
+}
+
 static void what_was_sorted_is_found(void **state)
 {
     (void)state;
@@ -97,6 +110,7 @@ int main(void)
         cmocka_unit_test(numbers_that_differ_by_more_than_an_int_are_told_apart),
         cmocka_unit_test(the_first_field_counts_most),
         cmocka_unit_test(no_items_may_be_no_array),
+        cmocka_unit_test(what_is_before_the_first_stays_where_it_is),
         cmocka_unit_test(what_was_sorted_is_found),
         cmocka_unit_test(the_first_of_equal_ones_is_found_and_all_are_counted),
     };
