@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/domains_feed.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "hca/place.h"
 #include "oneib-node/child.h"
 #include "oneib-node/oneib-domains/domains_message.h"
@@ -247,9 +248,7 @@ static int begin(struct oneib_domain_feed *feed, const struct oneib_domain_feed_
     };
     const uint32_t silence_ms =
         options->silence_ms ? options->silence_ms : ONEIB_DOMAINS_SILENCE_MS;
-    feed->uri = strdup(options->uri);
-    if (!feed->uri)
-        return oneib_fail_memory(err);
+    feed->uri = oneib_strdup(options->uri);
     if (oneib_child_open(&supervisor, silence_ms, &feed->child, err) < 0)
         return -1;
     forget(feed, ONEIB_ERROR_UNREACHABLE, "it has not answered yet");
@@ -260,9 +259,7 @@ static int begin(struct oneib_domain_feed *feed, const struct oneib_domain_feed_
 int oneib_domain_feed_open(const struct oneib_domain_feed_options *options,
                            struct oneib_domain_feed **feed, struct oneib_error *err)
 {
-    *feed = calloc(1, sizeof **feed);
-    if (!*feed)
-        return oneib_fail_memory(err);
+    *feed = oneib_alloc(1, sizeof **feed);
     (*feed)->child = ONEIB_CHILD_NONE;
     if (begin(*feed, options, err) == 0)
         return 0;

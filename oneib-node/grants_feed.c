@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "hca/place.h"
 #include "oneib-node/child.h"
@@ -530,8 +531,6 @@ static int check_daemons(struct oneib_daemons *daemons, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_daemons_render(daemons, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return oneib_daemons_parse(text.data, text.length, "what is announced", daemons, err);
 }
 
@@ -597,9 +596,7 @@ static int begin(struct oneib_grant_feed *feed, const struct oneib_grant_feed_op
 int oneib_grant_feed_open(const struct oneib_grant_feed_options *options,
                           struct oneib_grant_feed **feed, struct oneib_error *err)
 {
-    *feed = calloc(1, sizeof **feed);
-    if (!*feed)
-        return oneib_fail_memory(err);
+    *feed = oneib_alloc(1, sizeof **feed);
     (*feed)->child = ONEIB_CHILD_NONE;
     if (begin(*feed, options, err) == 0)
         return 0;

@@ -111,8 +111,6 @@ int oneib_grants_write_daemons(const struct oneib_daemons *daemons, struct oneib
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_daemons_render(daemons, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return make_directory(ONEIB_DAEMONS_FILE, err) < 0
                ? -1
                : write_file(ONEIB_DAEMONS_FILE, text.data, text.length, 0600, err);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/privileges.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "config/config.h"
 #include "hca/place.h"
@@ -100,7 +101,7 @@ static int close_other_files(const struct oneib_inherited *inherited, struct one
  * JOURNAL_STREAM stays: it chooses only how lines of the log begin, and base/log.h compares it with
  * what standard error is.
  */
-static int clear_environment(struct oneib_error *err)
+static void clear_environment(void)
 {
     char stream[64] = "";
     const char *journal = getenv("JOURNAL_STREAM");
@@ -108,8 +109,7 @@ static int clear_environment(struct oneib_error *err)
         strcpy(stream, journal);
     oneib_node_root();
     if (clearenv() != 0 || (*stream && setenv("JOURNAL_STREAM", stream, 1) < 0))
-        return oneib_fail_memory(err);
-    return 0;
+        oneib_out_of_memory();
 }
 
 /*
@@ -181,8 +181,10 @@ int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err)
     *inherited = (struct oneib_inherited){0};
     take_notify_socket(inherited);
     if (open_standard_files(err) < 0 || check_user(err) < 0 || take_sockets(inherited, err) < 0 ||
-        close_other_files(inherited, err) < 0 || clear_environment(err) < 0 ||
-        reset_signals(err) < 0)
+        close_other_files(inherited, err) < 0)
+        return -1;
+    clear_environment();
+    if (reset_signals(err) < 0)
         return -1;
     return reset_process(err);
 }

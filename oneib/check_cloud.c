@@ -172,8 +172,6 @@ static void check_external(const struct oneib_config *config, struct oneib_check
         oneib_text_printf(&path, "%s/etc/sched.conf", location);
     else
         oneib_text_append(&path, "/etc/one/sched.conf");
-    if (oneib_text_failed(&path))
-        return;
     if (oneib_file_read(path.data, SCHED_CONF_MAX, &text, &length, &err) < 0) {
         if (err.code != ONEIB_ERROR_NOT_FOUND)
             oneib_check_add(checks, ONEIB_CHECK_WARN, placement, "run this as root", "%s",

@@ -92,12 +92,9 @@ void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *che
     oneib_autotext struct oneib_text path = {0};
     find_remotes(&path);
     /* Why oned does not answer has been said. */
-    if (oneib_text_failed(&path) || stat(path.data, &remotes) < 0 || !S_ISDIR(remotes.st_mode) ||
-        !session->one)
+    if (stat(path.data, &remotes) < 0 || !S_ISDIR(remotes.st_mode) || !session->one)
         return;
     oneib_text_append(&path, "/etc/oneib/daemons");
-    if (oneib_text_failed(&path))
-        return;
     if (oneib_ledger_read(session->one, session->config.one.acl_user, &kept, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, NULL, "%s", err.text);
     else

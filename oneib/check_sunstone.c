@@ -44,7 +44,7 @@ static bool has_tab(DIR *views, const char *view, const char *tab)
 {
     oneib_autotext struct oneib_text path = {0};
     oneib_text_printf(&path, "%s/%s", view, tab);
-    return !oneib_text_failed(&path) && faccessat(dirfd(views), path.data, F_OK, 0) == 0;
+    return faccessat(dirfd(views), path.data, F_OK, 0) == 0;
 }
 
 /* The views in which users, who are no administrators, have services. */
@@ -72,8 +72,6 @@ void oneib_check_sunstone(struct oneib_checks *checks)
         oneib_text_printf(&path, "%s/etc/fireedge/sunstone", location);
     else
         oneib_text_append(&path, "/etc/one/fireedge/sunstone");
-    if (oneib_text_failed(&path))
-        return;
     __attribute__((cleanup(oneib_cleanup_closedir))) DIR *views = open_views(path.data);
     if (!views && (errno == ENOENT || errno == ENOTDIR))
         return;

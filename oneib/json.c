@@ -16,7 +16,7 @@ json_t *oneib_json_text(const char *string)
 
     oneib_autotext struct oneib_text escaped = {0};
     oneib_append_untrusted(&escaped, string, 0);
-    return oneib_text_failed(&escaped) ? NULL : json_string(escaped.data);
+    return json_string(escaped.data);
 }
 
 json_t *oneib_json_guid(oneib_guid guid)
@@ -100,7 +100,7 @@ json_t *oneib_json_findings(const struct oneib_findings *findings)
 int oneib_json_write(json_t *document, struct oneib_error *err)
 {
     if (!document)
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "no JSON can be made of what is to be said");
     /* ASCII alone: a name that would steer a terminal cannot, even through jq. */
     const size_t style =
         JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12);

@@ -238,8 +238,6 @@ void oneib_table_clear(struct oneib_table *table)
 
 int oneib_write_out(const struct oneib_text *text, struct oneib_error *err)
 {
-    if (oneib_text_failed(text))
-        return oneib_fail_memory(err);
     if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout) != 0)
         return oneib_fail_errno(err, errno, "writing to standard output");
     return 0;
@@ -249,7 +247,7 @@ static void print_line(const char *prefix, const char *string)
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_append_message(&text, string);
-    fprintf(stderr, "oneib: %s%s\n", prefix, text.data ? text.data : "out of memory");
+    fprintf(stderr, "oneib: %s%s\n", prefix, text.data ? text.data : "");
 }
 
 void oneib_print_error(const char *text)

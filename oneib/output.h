@@ -54,7 +54,7 @@ void oneib_table_render(const struct oneib_table *table, bool color, const char 
                         struct oneib_text *text);
 void oneib_table_clear(struct oneib_table *table);
 
-/* Writes a text and checks that it got there; a text that ran out of memory fails. */
+/* Writes a text and checks that it got there. */
 int oneib_write_out(const struct oneib_text *text, struct oneib_error *err);
 
 /* "oneib: TEXT" on standard error. */

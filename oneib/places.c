@@ -22,18 +22,14 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
 
 ONEIB_ORDER_BY(compare_places, struct oneib_place, pkey, guid, vm_id);
 
-static int add_place(struct oneib_places *places, const struct oneib_desired_binding *binding,
-                     struct oneib_error *err)
+static void add_place(struct oneib_places *places, const struct oneib_desired_binding *binding)
 {
     const struct oneib_snapshot *snapshot = places->snapshot;
     if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
-        return 0;
-    if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
-                      err) < 0)
-        return -1;
+        return;
+    oneib_grow(&places->items, &places->capacity, places->count + 1, sizeof *places->items);
     places->items[places->count++] = (struct oneib_place){
         binding->pkey, binding->member, snapshot->cloud.attachments[binding->attachment].vm_id};
-    return 0;
 }
 
 /* A VM with two NICs in one cluster is in one place twice. */
@@ -46,27 +42,21 @@ static void drop_repetitions(struct oneib_places *places)
     places->count = kept;
 }
 
-static int fill(struct oneib_places *places, struct oneib_error *err)
+static void fill(struct oneib_places *places)
 {
     const struct oneib_snapshot *snapshot = places->snapshot;
     oneib_port_index_make(&snapshot->cloud, &places->ports);
     for (size_t i = 0; i < snapshot->desired.binding_count; i++)
-        if (add_place(places, &snapshot->desired.bindings[i], err) < 0)
-            return -1;
+        add_place(places, &snapshot->desired.bindings[i]);
     ONEIB_SORT(places->items, places->count, compare_places);
     drop_repetitions(places);
-    return 0;
 }
 
-int oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
-                      struct oneib_places *places, struct oneib_error *err)
+void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
+                       struct oneib_places *places)
 {
     *places = (struct oneib_places){.snapshot = snapshot, .site = site};
-    if (fill(places, err) < 0) {
-        oneib_places_clear(places);
-        return -1;
-    }
-    return 0;
+    fill(places);
 }
 
 void oneib_places_clear(struct oneib_places *places)

@@ -31,8 +31,8 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
                                            const struct oneib_attachment *attachment,
                                            uint32_t host_id);
 
-int oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
-                      struct oneib_places *places, struct oneib_error *err);
+void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
+                       struct oneib_places *places);
 void oneib_places_clear(struct oneib_places *places);
 
 /* NULL when no host reports this port. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/state.h"
+#include "base/memory.h"
 #include "ib/guid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +28,15 @@ static void note_deviation(uint8_t *keys, const struct oneib_deviation *deviatio
     }
 }
 
-int oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states,
-                      struct oneib_error *err)
+void oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states)
 {
     *states = (struct oneib_states){.snapshot = snapshot};
-    states->keys = calloc(KEYS, sizeof *states->keys);
-    if (!states->keys)
-        return oneib_fail_memory(err);
+    states->keys = oneib_alloc(KEYS, sizeof *states->keys);
     if (!snapshot->subnet_known)
-        return 0;
+        return;
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &states->verification);
     for (size_t i = 0; i < states->verification.count; i++)
         note_deviation(states->keys, &states->verification.items[i]);
-    return 0;
 }
 
 void oneib_states_clear(struct oneib_states *states)

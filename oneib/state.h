@@ -32,8 +32,7 @@ struct oneib_states {
     uint8_t *keys;                          /* owned; what is wrong with each of the 2^15 keys */
 };
 
-int oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states,
-                      struct oneib_error *err);
+void oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states);
 void oneib_states_clear(struct oneib_states *states);
 
 enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,

@@ -25,7 +25,7 @@ static int check_ledger(const struct oneib_kept_ledger *kept, struct oneib_error
     return 0;
 }
 
-static int print_lines(const struct oneib_ledger *ledger)
+static void print_lines(const struct oneib_ledger *ledger)
 {
     oneib_autotext struct oneib_text text = {0};
     struct oneib_daemons daemons = {0};
@@ -33,7 +33,6 @@ static int print_lines(const struct oneib_ledger *ledger)
         daemons.items[daemons.count] = ledger->daemons[daemons.count];
     oneib_daemons_render(&daemons, &text);
     fputs(text.data, stdout);
-    return 0;
 }
 
 static int print_json(const struct oneib_ledger *ledger, struct oneib_error *err)
@@ -58,8 +57,10 @@ static int read_and_print(const struct oneib_run *run, struct oneib_session *ses
         oneib_ledger_read(session->one, session->config.one.acl_user, &kept, err) < 0)
         return -1;
     int status = check_ledger(&kept, err);
-    if (status == 0)
-        status = run->json ? print_json(&kept.ledger, err) : print_lines(&kept.ledger);
+    if (status == 0 && run->json)
+        status = print_json(&kept.ledger, err);
+    else if (status == 0)
+        print_lines(&kept.ledger);
     oneib_kept_ledger_clear(&kept);
     return status;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
 #include "cluster/host_attributes.h"
 #include "cluster/host_port.h"
 #include "cluster/names.h"
@@ -341,16 +342,13 @@ static void find_leaves(struct survey *survey)
         oneib_print_note("%s", failure.text);
 }
 
-static int list_switches(struct survey *survey, struct oneib_error *err)
+static void list_switches(struct survey *survey)
 {
     const struct oneib_subnet *subnet = &survey->reading->snapshot.subnet;
-    survey->switches = calloc(subnet->port_count + 1, sizeof(*survey->switches));
-    if (!survey->switches)
-        return oneib_fail_memory(err);
+    survey->switches = oneib_alloc(subnet->port_count + 1, sizeof(*survey->switches));
     for (size_t i = 0; i < subnet->port_count; i++)
         if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
             survey->switches[survey->switch_count++] = &subnet->ports[i];
-    return 0;
 }
 
 static bool is_about_a_host(const struct oneib_finding *finding, const void *context)
@@ -366,8 +364,7 @@ static int survey_and_print(struct survey *survey, struct oneib_error *err)
 {
     oneib_findings_keep(&survey->reading->findings, is_about_a_host, NULL);
     find_leaves(survey);
-    if (list_switches(survey, err) < 0)
-        return -1;
+    list_switches(survey);
     oneib_host_attributes_compute(&survey->reading->snapshot.cloud, survey->leaves.items,
                                   survey->leaves.count, &survey->attributes);
     return survey->run->json ? print_json(survey, err) : print_text(survey, err);

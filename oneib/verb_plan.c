@@ -331,20 +331,17 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
         err);
 }
 
-static int make_plan(struct plan *plan, struct oneib_error *err)
+static void make_plan(struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    if (oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places, err) < 0)
-        return -1;
+    oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes);
     count_wrong_ports(plan);
-    return 0;
 }
 
 static int make_and_print(struct plan *plan, struct oneib_error *err)
 {
-    if (make_plan(plan, err) < 0)
-        return -1;
+    make_plan(plan);
     return plan->run->json ? print_json(plan, err) : print_text(plan, err);
 }
 

@@ -503,12 +503,9 @@ static int print(const struct oneib_run *run, const struct oneib_reading *readin
         .findings = &reading->findings,
         .heard = &reading->heard,
     };
-    if (oneib_places_make(&reading->snapshot, reading->session.config.site, &subject.places, err) <
-        0)
-        return -1;
-    int status = oneib_states_make(&reading->snapshot, &subject.states, err);
-    if (status == 0)
-        status = run->json ? print_json(&subject, err) : print_text(&subject, err);
+    oneib_places_make(&reading->snapshot, reading->session.config.site, &subject.places);
+    oneib_states_make(&reading->snapshot, &subject.states);
+    const int status = run->json ? print_json(&subject, err) : print_text(&subject, err);
     oneib_states_clear(&subject.states);
     oneib_places_clear(&subject.places);
     return status;

@@ -111,24 +111,20 @@ static void ask_about_virtual_ports(struct comparison *comparison)
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
-static int judge_file(struct oneib_reading *reading, struct oneib_error *err)
+static void judge_file(struct oneib_reading *reading)
 {
     const struct oneib_snapshot *snapshot = &reading->snapshot;
     const char *path = oneib_sm_place(reading->session.sm);
     if (snapshot->seen.state != ONEIB_SEEN_NOTHING && snapshot->seen.state != ONEIB_SEEN_UNREADABLE)
-        return 0;
-    if (oneib_findings_add(&reading->findings, ONEIB_VIOLATION, "partitions-unreadable",
-                           "put it right with 'oneib sync', or 'oneib sync --force' when it was "
-                           "somebody else's",
-                           err,
-                           "%s %s: when opensm reads it next, it makes everybody a full member of "
-                           "the default partition",
-                           path,
-                           snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there"
-                                                                      : "does not parse") < 0)
-        return -1;
+        return;
+    oneib_findings_note(
+        &reading->findings, ONEIB_VIOLATION, "partitions-unreadable",
+        "put it right with 'oneib sync', or 'oneib sync --force' when it was "
+        "somebody else's",
+        "%s %s: when opensm reads it next, it makes everybody a full member of "
+        "the default partition",
+        path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");
     oneib_findings_sort(&reading->findings);
-    return 0;
 }
 
 /* Of clusters that meet is told, and nothing else follows. */
@@ -149,14 +145,11 @@ static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &comparison->reading->snapshot;
-    if (judge_file(comparison->reading, err) < 0)
-        return -1;
+    judge_file(comparison->reading);
     oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
                                &comparison->reading->findings);
-    if (oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings, err) < 0 ||
-        oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places,
-                          err) < 0)
-        return -1;
+    oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings);
+    oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places);
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification);
     if (judge_levels(comparison, err) < 0)
         return -1;

@@ -2,24 +2,20 @@
 #include "oneib/vport_words.h"
 #include "ib/guid.h"
 
-int oneib_vports_note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings,
-                               struct oneib_error *err)
+void oneib_vports_note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings)
 {
     const struct oneib_vport_result *result = &vports->result;
     const bool is_proven = result->proof == ONEIB_VPORTS_PROVEN;
     const size_t believed = is_proven ? result->believed : 0;
     if (!vports->was_tried || (is_proven && believed == result->owners))
-        return 0;
-    if (oneib_findings_add(
-            findings, ONEIB_NOTICE, "virtual-ports-unproven",
-            "ask the subnet manager what they hold, and tell oneib's developers what "
-            "the adapters are",
-            err, "virtual ports of %zu of %zu adapters are not verified: %s",
-            result->owners - believed, result->owners,
-            oneib_vport_proof_words(is_proven ? ONEIB_VPORTS_NO_GUIDS : result->proof)) < 0)
-        return -1;
+        return;
+    oneib_findings_note(findings, ONEIB_NOTICE, "virtual-ports-unproven",
+                        "ask the subnet manager what they hold, and tell oneib's developers what "
+                        "the adapters are",
+                        "virtual ports of %zu of %zu adapters are not verified: %s",
+                        result->owners - believed, result->owners,
+                        oneib_vport_proof_words(is_proven ? ONEIB_VPORTS_NO_GUIDS : result->proof));
     oneib_findings_sort(findings);
-    return 0;
 }
 
 void oneib_vports_append(const struct oneib_vports *vports, struct oneib_text *text)

@@ -8,8 +8,7 @@
 #include "sync/sync.h"
 
 /* The finding virtual-ports-unproven, when something was tried and not proved. */
-int oneib_vports_note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings,
-                               struct oneib_error *err);
+void oneib_vports_note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings);
 /* "virtual ports: ..." with a newline; nothing when it was not tried. */
 void oneib_vports_append(const struct oneib_vports *vports, struct oneib_text *text);
 /* {proven, why, adapters, believed, read}; null when it was not tried. */

@@ -36,8 +36,7 @@ struct oneib_allowance {
     struct oneib_work_queue waiting; /* for its end */
 };
 
-/* Whether the event counts now. If not, its object waits (allowance->waiting); for want of memory
- * every event counts. */
+/* Whether the event counts now. If not, its object waits (allowance->waiting). */
 bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct oneib_event event);
 /* When the time that is counted has ended: a new one begins with the next event, and what waited
  * moves to `released`, which is empty and the caller's to clear. Returns whether there was

@@ -165,7 +165,7 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
 
 /* grants.c. Of what oned says that hosts may hold what is believed, before anything is computed by
  * it. */
-int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err);
+void oneib_daemon_settle_keys(struct oneib_daemon *daemon);
 /* Takes what nodes have said; true when somebody waits for that. */
 bool oneib_daemon_hear(struct oneib_daemon *daemon);
 /* Whether the host's node has said, since somebody asked to lift this fence, that it has nothing.
@@ -211,8 +211,8 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
 int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
 /* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
-int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
-                             size_t *count, struct oneib_error *err);
+void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
+                              size_t *count);
 
 /* levels.c: whether ports and paths have the service levels of the classes (sync/levels.h): into
  * level_findings and metrics. Nothing where there are no classes, or it was looked not long ago. */
@@ -239,8 +239,8 @@ int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
 void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
 
 /* hosts.c: the host could not be written to, which is noted; it is left alone from now on. */
-int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
-                             const struct oneib_error *failure, struct oneib_error *err);
+void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                              const struct oneib_error *failure);
 
 /* health.c: metrics and health, filled in and published. */
 void oneib_daemon_publish(struct oneib_daemon *daemon);

@@ -78,26 +78,23 @@ static void clear_look(struct look *look)
     free(look->empty);
 }
 
-static int list_empty(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
-                      struct look *look, struct oneib_error *err)
+static void list_empty(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
+                       struct look *look)
 {
     for (size_t i = 0; i < ledger->fence_count; i++) {
         if (!oneib_daemon_has_nothing(daemon, &ledger->fences[i]))
             continue;
-        if (oneib_reserve(&look->empty, &look->empty_capacity, look->empty_count + 1,
-                          sizeof *look->empty, err) < 0)
-            return -1;
+        oneib_grow(&look->empty, &look->empty_capacity, look->empty_count + 1, sizeof *look->empty);
         look->empty[look->empty_count++] = ledger->fences[i].host_id;
     }
-    return 0;
 }
 
 static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
                      struct look *look, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
-    if (list_empty(daemon, ledger, look, err) < 0 ||
-        oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &look->links, err) < 0)
+    list_empty(daemon, ledger, look);
+    if (oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &look->links, err) < 0)
         return -1;
     const struct oneib_policy policy = {
         .site = daemon->config.site,
@@ -106,8 +103,7 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
     };
     struct oneib_ledger_port *claims;
     size_t claim_count;
-    if (oneib_daemon_list_claims(daemon, &claims, &claim_count, err) < 0)
-        return -1;
+    oneib_daemon_list_claims(daemon, &claims, &claim_count);
     const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
                                             .ledger = ledger,
                                             .policy = &policy,
@@ -149,19 +145,17 @@ static int write_down(struct oneib_daemon *daemon, const struct oneib_fence_plan
     return status;
 }
 
-static int say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_step *step,
-                       struct oneib_error *err)
+static void say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_step *step)
 {
     const bool is_down = step->state == ONEIB_FENCE_DOWN;
     oneib_findings_mention(&daemon->fence_findings, ONEIB_SUBJECT_HOST, step->host_id);
-    return oneib_findings_add(&daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
-                              "see whether the switch was started anew, or who enabled the port",
-                              err,
-                              "%s is fenced, and its port 0x%016" PRIx64
-                              " was up again at port %u of switch 0x%016" PRIx64 ": %s",
-                              oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text,
-                              step->guid, step->switch_port, step->switch_guid,
-                              is_down ? "it was disabled again" : "it cannot be disabled");
+    oneib_findings_note(&daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
+                        "see whether the switch was started anew, or who enabled the port",
+                        "%s is fenced, and its port 0x%016" PRIx64
+                        " was up again at port %u of switch 0x%016" PRIx64 ": %s",
+                        oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text,
+                        step->guid, step->switch_port, step->switch_guid,
+                        is_down ? "it was disabled again" : "it cannot be disabled");
 }
 
 static void log_step(const struct oneib_daemon *daemon, const struct oneib_fence_step *step)
@@ -190,8 +184,8 @@ static size_t index_of_link(const struct oneib_fabric_links *links,
 }
 
 /* A switch that does not answer keeps nobody else's port from being closed. */
-static int do_step(struct oneib_daemon *daemon, const struct look *look,
-                   struct oneib_fence_step *step, struct oneib_error *err)
+static void do_step(struct oneib_daemon *daemon, const struct look *look,
+                    struct oneib_fence_step *step)
 {
     struct oneib_error failure;
     uint8_t physical;
@@ -204,16 +198,15 @@ static int do_step(struct oneib_daemon *daemon, const struct look *look,
         step->state = ONEIB_FENCE_SILENT;
     }
     log_step(daemon, step);
-    return step->came_up ? say_came_up(daemon, step, err) : 0;
+    if (step->came_up)
+        say_came_up(daemon, step);
 }
 
-static int do_steps(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+static void do_steps(struct oneib_daemon *daemon, struct look *look)
 {
     for (size_t i = 0; i < look->plan.count; i++)
-        if (look->plan.items[i].act != ONEIB_FENCE_LEAVE &&
-            do_step(daemon, look, &look->plan.items[i], err) < 0)
-            return -1;
-    return 0;
+        if (look->plan.items[i].act != ONEIB_FENCE_LEAVE)
+            do_step(daemon, look, &look->plan.items[i]);
 }
 
 /* Where a port is that the SA names and no switch shows, a new reading tells: mostly it is gone. */
@@ -239,8 +232,7 @@ static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *cha
     if (is_missed(&look->plan))
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
     oneib_findings_clear(&daemon->fence_findings);
-    if (do_steps(daemon, look, err) < 0)
-        return -1;
+    do_steps(daemon, look);
     *changed |= said != daemon->fence_findings.count;
     return write_down(daemon, &look->plan, oneib_fence_note_states, changed, looked, err);
 }
@@ -293,30 +285,23 @@ static void say_at_once(const struct oneib_findings *findings)
 }
 
 /* Each once: what is up time and again is disabled time and again. */
-static int remember_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_step *step,
-                             struct oneib_error *err)
+static void remember_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_step *step)
 {
     struct oneib_fence_plan *reclosed = &daemon->reclosed;
     for (size_t i = 0; i < reclosed->count; i++)
         if (reclosed->items[i].guid == step->guid &&
             reclosed->items[i].switch_guid == step->switch_guid &&
             reclosed->items[i].switch_port == step->switch_port)
-            return 0;
-    if (oneib_reserve(&reclosed->items, &reclosed->capacity, reclosed->count + 1,
-                      sizeof *reclosed->items, err) < 0)
-        return -1;
+            return;
+    oneib_grow(&reclosed->items, &reclosed->capacity, reclosed->count + 1, sizeof *reclosed->items);
     reclosed->items[reclosed->count++] = *step;
-    return 0;
 }
 
-static int remember_all_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan,
-                                 struct oneib_error *err)
+static void remember_all_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++)
-        if (plan->items[i].act == ONEIB_FENCE_DISABLE && plan->items[i].state == ONEIB_FENCE_DOWN &&
-            remember_reclosed(daemon, &plan->items[i], err) < 0)
-            return -1;
-    return 0;
+        if (plan->items[i].act == ONEIB_FENCE_DISABLE && plan->items[i].state == ONEIB_FENCE_DOWN)
+            remember_reclosed(daemon, &plan->items[i]);
 }
 
 static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
@@ -331,11 +316,10 @@ static int close_again(struct oneib_daemon *daemon, struct look *look, struct on
         return -1;
     leave_what_is_to_be_opened(&look->plan);
     oneib_findings_clear(&daemon->fence_findings);
-    int status = do_steps(daemon, look, err);
+    do_steps(daemon, look);
     say_at_once(&daemon->fence_findings);
-    if (status == 0)
-        status = remember_all_reclosed(daemon, &look->plan, err);
-    return status;
+    remember_all_reclosed(daemon, &look->plan);
+    return 0;
 }
 
 static void keep_closed(struct oneib_daemon *daemon)
@@ -398,21 +382,19 @@ static bool is_fenced(const struct oneib_ledger *ledger, const struct oneib_fenc
 }
 
 /* *is_done: it is enabled, or was by somebody else. */
-static int reopen(struct oneib_daemon *daemon, const struct look *look,
-                  struct oneib_fence_step *step, bool *is_done, struct oneib_error *err)
+static void reopen(struct oneib_daemon *daemon, const struct look *look,
+                   struct oneib_fence_step *step, bool *is_done)
 {
     const size_t link = index_of_link(&look->links, step);
     *is_done = false;
     if (link == look->links.count)
-        return 0;
+        return;
     step->came_up = false;
     step->act = ONEIB_FENCE_ENABLE;
-    if (look->links.items[link].physical == ONEIB_PHYSICAL_DISABLED &&
-        do_step(daemon, look, step, err) < 0)
-        return -1;
+    if (look->links.items[link].physical == ONEIB_PHYSICAL_DISABLED)
+        do_step(daemon, look, step);
     *is_done = look->links.items[link].physical != ONEIB_PHYSICAL_DISABLED ||
                step->state == ONEIB_FENCE_UP;
-    return 0;
 }
 
 static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
@@ -425,8 +407,7 @@ static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
         bool is_done;
         if (is_fenced(ledger_of(daemon), &reclosed->items[i]))
             continue;
-        if (reopen(daemon, look, &reclosed->items[i], &is_done, err) < 0)
-            return -1;
+        reopen(daemon, look, &reclosed->items[i], &is_done);
         if (is_done)
             reclosed->items[i] = reclosed->items[--reclosed->count];
     }

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
@@ -53,11 +54,10 @@ static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
 static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
                       const struct oneib_post_item *item)
 {
-    struct oneib_error failure;
     if (!item->report)
         look_at_wanted(daemon, node, &item->want);
-    else if (oneib_nodes_hear(&daemon->nodes, node, item->report, oneib_now_ms(), &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
+    else
+        oneib_nodes_hear(&daemon->nodes, node, item->report, oneib_now_ms());
 }
 
 bool oneib_daemon_hear(struct oneib_daemon *daemon)
@@ -88,17 +88,16 @@ static size_t count_cut_off(const struct oneib_daemon *daemon)
     return count;
 }
 
-static int note_doubled(struct oneib_daemon *daemon, const struct oneib_node *node,
-                        struct oneib_error *err)
+static void note_doubled(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
     if (!oneib_node_is_doubled(node, oneib_now_ms()))
-        return 0;
-    return oneib_findings_add(
+        return;
+    oneib_findings_note(
         &daemon->grant_findings, ONEIB_WARNING, "node-key-twice",
         "on the machine that was made from the host's disk: remove /var/lib/oneib-node/key, "
         "restart "
         "oneib-node",
-        err, "%s: two machines report with its key of oneib-node's: neither counts",
+        "%s: two machines report with its key of oneib-node's: neither counts",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
 }
 
@@ -111,7 +110,7 @@ static uint64_t count_unseen(const struct oneib_daemon *daemon)
     return count;
 }
 
-static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
+static void note_cut_off(struct oneib_daemon *daemon)
 {
     daemon->cut_off = count_cut_off(daemon);
     daemon->metrics.nodes = daemon->nodes.count;
@@ -119,17 +118,14 @@ static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
     daemon->metrics.virtual_ports_unread = count_unseen(daemon);
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
-        if (note_doubled(daemon, &daemon->nodes.items[i], err) < 0)
-            return -1;
-        if (oneib_daemon_is_cut_off(daemon, host_id) &&
-            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
-                               "look at oneib-node's log there, and whether the firewall lets it "
-                               "through to daemon.grants here",
-                               err, "%s: its oneib-node has not been heard for a minute",
-                               oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text) < 0)
-            return -1;
+        note_doubled(daemon, &daemon->nodes.items[i]);
+        if (oneib_daemon_is_cut_off(daemon, host_id))
+            oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
+                                "look at oneib-node's log there, and whether the firewall lets it "
+                                "through to daemon.grants here",
+                                "%s: its oneib-node has not been heard for a minute",
+                                oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text);
     }
-    return 0;
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -226,28 +222,20 @@ static void remember_pins(struct oneib_daemon *daemon)
     daemon->pins = pins;
 }
 
-static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
+static void believe(struct oneib_daemon *daemon)
 {
     struct oneib_identities identities;
     remember_pins(daemon);
-    if (oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
-                              &identities, &daemon->grant_findings, err) < 0)
-        return -1;
-    int status = 0;
+    oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
+                          &identities, &daemon->grant_findings);
     pin(daemon, &identities);
     const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
-    if (status == 0 && (first || !oneib_identities_equal(&identities, &daemon->identities))) {
-        status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
-        if (status == 0)
-            status = oneib_post_admit(daemon->post, &identities, err);
-    }
-    if (status < 0) {
-        oneib_identities_clear(&identities);
-        return -1;
+    if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
+        oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms());
+        oneib_post_admit(daemon->post, &identities);
     }
     oneib_identities_clear(&daemon->identities);
     daemon->identities = identities;
-    return 0;
 }
 
 static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
@@ -309,18 +297,14 @@ static struct oneib_node_snapshot closed_by_its_fence(uint32_t host_id)
         .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
 }
 
-static int look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots,
-                         struct oneib_error *err)
+static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_node_snapshot *known;
     size_t next = 0;
-    if (oneib_nodes_read(&daemon->nodes, oneib_now_ms(), &known, err) < 0)
-        return -1;
+    oneib_nodes_read(&daemon->nodes, oneib_now_ms(), &known);
     *snapshots =
-        (struct snapshots){.items = calloc(cloud->host_count + 1, sizeof *snapshots->items)};
-    if (!snapshots->items)
-        return oneib_fail_memory(err);
+        (struct snapshots){.items = oneib_alloc(cloud->host_count + 1, sizeof *snapshots->items)};
     for (size_t i = 0; i < cloud->host_count; i++) {
         const bool is_known =
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
@@ -332,7 +316,6 @@ static int look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshot
         snapshots->count++;
         next += is_known;
     }
-    return 0;
 }
 
 /* ---- keys that a host may hold --------------------------------------------------------------- */
@@ -358,11 +341,11 @@ static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
     };
 }
 
-int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err)
+void oneib_daemon_settle_keys(struct oneib_daemon *daemon)
 {
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
-    return oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->snapshot.cloud, err);
+    oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->snapshot.cloud);
 }
 
 static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
@@ -383,12 +366,12 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
         return oneib_wrap(err, "writing IB_KEYS of %s",
                           oneib_host_called(host->id, host->name).text);
     }
-    if (status < 0)
-        return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+    if (status < 0) {
+        oneib_daemon_host_failed(daemon, host->id, &failure);
+        return 0;
+    }
     daemon->metrics.host_updates++;
-    oneib_pkey *kept = malloc((count + 1) * sizeof *kept);
-    if (!kept)
-        return oneib_fail_memory(err);
+    oneib_pkey *kept = oneib_alloc(count + 1, sizeof *kept);
     memcpy(kept, keys, count * sizeof *kept);
     free(host->keys);
     host->keys = kept;
@@ -396,7 +379,8 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     memcpy(host->keys_seal, seal, sizeof seal);
     if (vfs_free >= 0)
         host->vfs_free = vfs_free;
-    return oneib_host_keys_wrote(&daemon->host_keys, &trust, host, err);
+    oneib_host_keys_wrote(&daemon->host_keys, &trust, host);
+    return 0;
 }
 
 static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,
@@ -440,7 +424,7 @@ static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
     if (status == 0)
         status = parse_host(daemon, xml, length, host, err);
     if (status == 0)
-        status = oneib_host_keys_settle(&daemon->host_keys, &trust, host, err);
+        oneib_host_keys_settle(&daemon->host_keys, &trust, host);
     return status < 0 ? oneib_wrap(err, "reading IB_KEYS of %s",
                                    oneib_host_called(host->id, host->name).text)
                       : 0;
@@ -468,15 +452,15 @@ static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size
 }
 
 /* Of what is written and not wanted what may be another daemon's. */
-static int keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
-                       const struct oneib_host *host, oneib_pkey *keys, size_t *count,
-                       struct oneib_error *err)
+static void keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
+                        const struct oneib_host *host, oneib_pkey *keys, size_t *count)
 {
-    if (daemon->config.one.writer)
-        return oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(),
-                                   keys, count, ONEIB_HOST_KEYS_MAX, err);
+    if (daemon->config.one.writer) {
+        oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(), keys,
+                            count, ONEIB_HOST_KEYS_MAX);
+        return;
+    }
     *count = keep_keys(host, keys, *count);
-    return 0;
 }
 
 /* Beside another daemon, which may be at work, nothing is written by an old reading. */
@@ -489,8 +473,7 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
     for (bool is_fresh = false;; is_fresh = true) {
         size_t count = wanted_count;
         memcpy(keys, wanted, wanted_count * sizeof *keys);
-        if (keep_others(daemon, node, host, keys, &count, err) < 0)
-            return -1;
+        keep_others(daemon, node, host, keys, &count);
         if (has_keys(host, keys, count))
             return 0;
         if (is_fresh)
@@ -499,8 +482,10 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
                        : write_keys(daemon, host, keys, count, err);
         if (read_keys_again(daemon, host, &failure) == 0)
             continue;
-        if (!oneib_one_error_is_general(failure.code))
-            return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+        if (!oneib_one_error_is_general(failure.code)) {
+            oneib_daemon_host_failed(daemon, host->id, &failure);
+            return 0;
+        }
         *err = failure;
         return -1;
     }
@@ -535,22 +520,18 @@ static bool tells_keys(const struct oneib_daemon *daemon)
 }
 
 /* Somebody has written it while no daemon was there that remembers what it was. */
-static int note_unsigned(struct oneib_daemon *daemon, struct oneib_error *err)
+static void note_unsigned(struct oneib_daemon *daemon)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
-        if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written &&
-            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
-                               "it is written again once the host's oneib-node has reported; of a "
-                               "host that is gone for good: oneib host forget",
-                               err,
-                               "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
-                               "nobody knows which P_Keys it may hold: none that rests is given "
-                               "again",
-                               oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text) <
-                0)
-            return -1;
-    return 0;
+        if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written)
+            oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
+                                "it is written again once the host's oneib-node has reported; of a "
+                                "host that is gone for good: oneib host forget",
+                                "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
+                                "nobody knows which P_Keys it may hold: none that rests is given "
+                                "again",
+                                oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text);
 }
 
 /* What a host is about to be sent, oned has to know first: whoever comes after us does not know
@@ -583,39 +564,32 @@ bool oneib_daemon_has_nothing(const struct oneib_daemon *daemon,
            oneib_node_has_nothing(node, oneib_now_ms());
 }
 
-static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                     struct oneib_node *node, struct oneib_grant_list *list,
-                     struct oneib_error *err)
+static void send_list(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                      struct oneib_node *node, struct oneib_grant_list *list)
 {
     const uint32_t host_id = node->identity.host_id;
     const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
     const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, host_id);
     bool changed;
     if (!oneib_node_may_be_told(node, daemon->snapshot.held))
-        return 0;
+        return;
     oneib_node_question(node,
                         question_of(oneib_ledger_fence(&daemon->snapshot.kept.ledger, host_id)));
     list->count = 0;
     for (size_t i = 0; granted && host && i < granted->count; i++)
         if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)
             list->items[list->count++] = granted->items[i];
-    if (oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed,
-                         err) < 0)
-        return -1;
-    return changed
-               ? oneib_post_send(daemon->post, node->identity.key, node->serial, node->sent, err)
-               : 0;
+    oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed);
+    if (changed)
+        oneib_post_send(daemon->post, node->identity.key, node->serial, node->sent);
 }
 
-static int send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                      struct oneib_error *err)
+static void send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
-    struct oneib_grant_list *list = malloc(sizeof *list);
-    int status = list ? 0 : oneib_fail_memory(err);
-    for (size_t i = 0; status == 0 && i < daemon->nodes.count; i++)
-        status = send_list(daemon, grants, &daemon->nodes.items[i], list, err);
+    struct oneib_grant_list *list = oneib_alloc(1, sizeof *list);
+    for (size_t i = 0; i < daemon->nodes.count; i++)
+        send_list(daemon, grants, &daemon->nodes.items[i], list);
     free(list);
-    return status;
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -629,15 +603,13 @@ static bool waits_for_guid(const struct oneib_grants *grants)
     return false;
 }
 
-static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                struct oneib_error *err)
+static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct snapshots snapshots;
     struct oneib_gate gate = {0};
     oneib_daemon_hear(daemon);
-    if (look_at_nodes(daemon, &snapshots, err) < 0)
-        return -1;
+    look_at_nodes(daemon, &snapshots);
     const struct oneib_gate_input input = {
         .cloud = &snapshot->cloud,
         .desired = &snapshot->desired,
@@ -652,24 +624,19 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
     daemon->gated = gate.kept + gate.withheld > 0;
     daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
     oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table);
-
     oneib_gate_clear(&gate);
-    return 0;
 }
 
 /* ---- what nodes have that they should not ---------------------------------------------------- */
 
-static int note_strays(struct oneib_daemon *daemon, const struct snapshots *snapshots,
-                       struct oneib_error *err)
+static void note_strays(struct oneib_daemon *daemon, const struct snapshots *snapshots)
 {
     const double now = oneib_now_ms();
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    if (oneib_strays_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now, err) <
-        0)
-        return -1;
+    oneib_strays_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now);
     daemon->strays_said = oneib_strays_lasting(&daemon->strays, now);
     daemon->metrics.strays = daemon->strays_said;
-    return oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings, err);
+    oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings);
 }
 
 /* ---- a turn's part --------------------------------------------------------------------------- */
@@ -696,19 +663,18 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
                           struct oneib_error *err)
 {
     struct snapshots snapshots;
-    if (look_at_nodes(daemon, &snapshots, err) < 0)
-        return -1;
-    int status = note_strays(daemon, &snapshots, err);
+    look_at_nodes(daemon, &snapshots);
+    note_strays(daemon, &snapshots);
+    compute_grants(daemon, &snapshots, grants);
+    const int status = tell_keys(daemon, grants, &snapshots, err);
     if (status == 0)
-        compute_grants(daemon, &snapshots, grants);
-    if (status == 0)
-        status = tell_keys(daemon, grants, &snapshots, err);
-    if (status == 0)
-        status = note_unsigned(daemon, err);
+        note_unsigned(daemon);
     free(snapshots.items);
-    if (status < 0 || send_lists(daemon, grants, err) < 0)
+    if (status < 0)
         return -1;
-    return gate(daemon, grants, err);
+    send_lists(daemon, grants);
+    gate(daemon, grants);
+    return 0;
 }
 
 /* What cannot be written down now is at the next turn. */
@@ -723,18 +689,15 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_grants grants = {0};
     oneib_findings_clear(&daemon->grant_findings);
-    if (believe(daemon, err) < 0)
-        return -1;
+    believe(daemon);
     oneib_daemon_tell_role(daemon);
     await_first_reports(daemon);
     daemon->granted_ms = oneib_now_ms();
     daemon->heard_is_due = true;
     oneib_daemon_forget_hosts(daemon);
-    int status = note_cut_off(daemon, err);
-    if (status == 0)
-        pin_ports(daemon);
-    if (status == 0)
-        status = grant_and_gate(daemon, &grants, err);
+    note_cut_off(daemon);
+    pin_ports(daemon);
+    const int status = grant_and_gate(daemon, &grants, err);
     oneib_grants_clear(&grants);
     if (status < 0)
         return -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What nodes have said, written down for oneib. */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "oneibd/daemon.h"
 #include "sync/heard.h"
 #include <stdlib.h>
@@ -11,9 +12,7 @@
 static int write_heard(struct oneib_daemon *daemon, double now, struct oneib_error *err)
 {
     const struct oneib_nodes *nodes = &daemon->nodes;
-    struct oneib_node_snapshot *snapshots = malloc((nodes->count + 1) * sizeof *snapshots);
-    if (!snapshots)
-        return oneib_fail_memory(err);
+    struct oneib_node_snapshot *snapshots = oneib_alloc(nodes->count + 1, sizeof *snapshots);
     for (size_t i = 0; i < nodes->count; i++)
         snapshots[i] = (struct oneib_node_snapshot){
             .host_id = nodes->items[i].identity.host_id,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
@@ -46,19 +47,16 @@ static void keep_metrics(struct oneib_daemon *daemon,
                          const struct oneib_hosts_attributes *attributes)
 {
     struct oneib_metrics *metrics = &daemon->metrics;
-    struct oneib_error ignored;
     for (size_t i = 0; i < metrics->host_count; i++)
         free(metrics->hosts[i].name);
     metrics->host_count = 0;
-    if (oneib_reserve(&metrics->hosts, &metrics->host_capacity, attributes->count,
-                      sizeof *metrics->hosts, &ignored) < 0)
-        return;
+    oneib_grow(&metrics->hosts, &metrics->host_capacity, attributes->count, sizeof *metrics->hosts);
     for (size_t i = 0; i < attributes->count; i++) {
         const struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
         metrics->hosts[metrics->host_count++] = (struct oneib_metrics_host){
             .id = item->host_id,
-            .name = host && host->name ? strdup(host->name) : NULL,
+            .name = host && host->name ? oneib_strdup(host->name) : NULL,
             .vfs_total = item->vfs_total,
             .vfs_free = item->vfs_free,
         };
@@ -66,36 +64,33 @@ static void keep_metrics(struct oneib_daemon *daemon,
 }
 
 /* The same host is not tried again and again: what is wrong with it is said once. */
-int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
-                             const struct oneib_error *failure, struct oneib_error *err)
+void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                              const struct oneib_error *failure)
 {
     daemon->metrics.errors[failure->code]++;
     oneib_id_set_add(&daemon->hosts_failed, host_id);
     oneib_id_set_sort(&daemon->hosts_failed);
-    return oneib_findings_add(
-        &daemon->host_findings, ONEIB_WARNING, "host-not-written",
-        "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
-        "member of the group oneadmin",
-        err, "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
-        oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
+    oneib_findings_note(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
+                        "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
+                        "member of the group oneadmin",
+                        "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
+                        oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
 }
 
 /* oned has it now, so it is not written again. */
-static int remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
-                    struct oneib_error *err)
+static void remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item)
 {
     struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_host *found = oneib_cloud_host(cloud, item->host_id);
     if (!found)
-        return 0;
+        return;
     struct oneib_host *host = &cloud->hosts[found - cloud->hosts];
     if (item->differs_free)
         host->vfs_free = (int32_t)item->vfs_free;
     if (!item->differs_switches)
-        return 0;
+        return;
     free(host->switches);
-    host->switches = strdup(item->switches);
-    return host->switches ? 0 : oneib_fail_memory(err);
+    host->switches = oneib_strdup(item->switches);
 }
 
 static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
@@ -109,14 +104,16 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
     oneib_signals_block();
     if (status == 0) {
         daemon->metrics.host_updates++;
-        return remember(daemon, item, err);
+        remember(daemon, item);
+        return 0;
     }
     if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
         return oneib_wrap(err, "writing %s",
                           oneib_host_id_shown(&daemon->snapshot.cloud, item->host_id).text);
     }
-    return oneib_daemon_host_failed(daemon, item->host_id, &failure, err);
+    oneib_daemon_host_failed(daemon, item->host_id, &failure);
+    return 0;
 }
 
 /* Hosts can wait, VMs cannot. The time is for the events that the writing itself makes. */

@@ -18,18 +18,15 @@
 #define PAUSE_MS 5000.0
 #define FILE_MODE 0644 /* as opensm's partitions file; the placer is oneadmin's */
 
-static int add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links,
-                     struct oneib_error *err)
+static void add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links)
 {
     for (size_t i = 0; i < cloud->host_count; i++)
         for (size_t j = 0; j < cloud->hosts[i].port_count; j++) {
-            if (oneib_reserve(&links->ports, &links->port_capacity, links->port_count + 1,
-                              sizeof *links->ports, err) < 0)
-                return -1;
+            oneib_grow(&links->ports, &links->port_capacity, links->port_count + 1,
+                       sizeof *links->ports);
             links->ports[links->port_count++] = (struct oneib_host_port_guid){
                 cloud->hosts[i].id, cloud->hosts[i].ports[j].port_guid};
         }
-    return 0;
 }
 
 static void add_cluster(const struct oneib_member_ports *ports,
@@ -82,8 +79,6 @@ static int write_file(const struct oneib_daemon *daemon, const struct oneib_link
     const char *path = daemon->config.qos.links_file;
     oneib_autotext struct oneib_text text = {0};
     oneib_links_write(links, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     if (is_young_again(path, &text))
         return 0;
     return oneib_file_replace(path, text.data, text.length, FILE_MODE, NULL, NULL, err);
@@ -93,11 +88,9 @@ static int write_file(const struct oneib_daemon *daemon, const struct oneib_link
 static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_links links = {.routes = daemon->routes};
-    int status = add_hosts(&daemon->snapshot.cloud, &links, err);
-    if (status == 0)
-        add_clusters(&daemon->snapshot, &links);
-    if (status == 0)
-        status = write_file(daemon, &links, err);
+    add_hosts(&daemon->snapshot.cloud, &links);
+    add_clusters(&daemon->snapshot, &links);
+    const int status = write_file(daemon, &links, err);
     daemon->routes = links.routes;
     links.routes = (struct oneib_routes){0};
     oneib_links_clear(&links);

@@ -101,10 +101,9 @@ static void append_network(const struct oneib_report_names *names, uint16_t raw,
     oneib_text_printf(text, ", key of %s", oneib_network_shown(network).text);
 }
 
-static int add_deviation(const struct oneib_report_names *names,
-                         const struct oneib_port_index *ports,
-                         const struct oneib_deviation *deviation, struct oneib_findings *findings,
-                         struct oneib_error *err)
+static void add_deviation(const struct oneib_report_names *names,
+                          const struct oneib_port_index *ports,
+                          const struct oneib_deviation *deviation, struct oneib_findings *findings)
 {
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_autotext struct oneib_text text = {0};
@@ -118,27 +117,23 @@ static int add_deviation(const struct oneib_report_names *names,
     append_key(&text, "found", deviation->found);
     if (deviation->index != NOTHING_FOUND)
         oneib_text_printf(&text, " at index %u", deviation->index);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(
+    oneib_findings_note(
         findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
-        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation->kind), err, "%s",
+        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation->kind), "%s",
         text.data);
 }
 
-int oneib_report_add_deviations(const struct oneib_report_names *names,
-                                const struct oneib_verification *verification,
-                                struct oneib_findings *findings, struct oneib_error *err)
+void oneib_report_add_deviations(const struct oneib_report_names *names,
+                                 const struct oneib_verification *verification,
+                                 struct oneib_findings *findings)
 {
     struct oneib_port_index ports;
     if (verification->count == 0)
-        return 0;
+        return;
     oneib_port_index_make(names->cloud, &ports);
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < verification->count; i++)
-        status = add_deviation(names, &ports, &verification->items[i], findings, err);
+    for (size_t i = 0; i < verification->count; i++)
+        add_deviation(names, &ports, &verification->items[i], findings);
     oneib_port_index_clear(&ports);
-    return status;
 }
 
 void oneib_report_clear(struct oneib_report *report)

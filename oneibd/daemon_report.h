@@ -28,9 +28,9 @@ struct oneib_report_names {
 };
 /* Adds deviations of the fabric as findings: what is wrong with a port is said like anything else.
  */
-int oneib_report_add_deviations(const struct oneib_report_names *names,
-                                const struct oneib_verification *verification,
-                                struct oneib_findings *findings, struct oneib_error *err);
+void oneib_report_add_deviations(const struct oneib_report_names *names,
+                                 const struct oneib_verification *verification,
+                                 struct oneib_findings *findings);
 void oneib_report_clear(struct oneib_report *report);
 
 #endif

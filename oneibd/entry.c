@@ -42,8 +42,6 @@ static int check_line(const struct oneib_ledger_daemon *entry, struct oneib_erro
     oneib_autotext struct oneib_text line = {0};
     struct oneib_daemons daemons = {.count = 1, .items = {*entry}};
     oneib_daemons_render(&daemons, &line);
-    if (oneib_text_failed(&line))
-        return oneib_fail_memory(err);
     if (oneib_daemons_parse(line.data, line.length, entry->address, &daemons, err) == 0)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,

@@ -43,16 +43,16 @@ struct oneib_host_keys_trust {
 
 /* Puts in the place of what oned says of the host what is believed: keys, keys_invalid and
  * keys_stale. Nothing for one that was settled since it was read, unless it is pinned no more. */
-int oneib_host_keys_settle(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
-                           struct oneib_host *host, struct oneib_error *err);
+void oneib_host_keys_settle(struct oneib_host_keys *known,
+                            const struct oneib_host_keys_trust *trust, struct oneib_host *host);
 /* The same for all hosts. What is remembered of a host that is neither there nor pinned is
  * forgotten. */
-int oneib_host_keys_settle_all(struct oneib_host_keys *known,
-                               const struct oneib_host_keys_trust *trust, struct oneib_cloud *cloud,
-                               struct oneib_error *err);
+void oneib_host_keys_settle_all(struct oneib_host_keys *known,
+                                const struct oneib_host_keys_trust *trust,
+                                struct oneib_cloud *cloud);
 /* oned has this now, signed by us: as `host` says. */
-int oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
-                          struct oneib_host *host, struct oneib_error *err);
+void oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
+                           struct oneib_host *host);
 void oneib_host_keys_clear(struct oneib_host_keys *known);
 
 #endif

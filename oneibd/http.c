@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/listen.h"
+#include "base/memory.h"
 #include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -68,8 +69,6 @@ static enum MHD_Result answer_health(struct oneib_http *http, struct MHD_Connect
         oneib_text_printf(&reasons, "the daemon is stuck: no sign of life for %.0f s\n",
                           silent_ms / 1000);
     oneib_text_append(&reasons, http->health);
-    if (oneib_text_failed(&reasons))
-        return MHD_NO;
     if (reasons.length == 0)
         return answer(connection, MHD_HTTP_OK, "ok\n");
     return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, reasons.data);
@@ -129,18 +128,14 @@ static struct MHD_Daemon *start_without_signals(struct oneib_http *http, int fd)
 
 struct oneib_http *oneib_http_start(const char *address, struct oneib_error *err)
 {
-    struct oneib_http *http = calloc(1, sizeof *http);
-    if (!http) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_http *http = oneib_alloc(1, sizeof *http);
     pthread_mutex_init(&http->mutex, NULL);
     const int fd = oneib_listen(address, "daemon.metrics", &http->port, err);
     if (fd >= 0) {
         http->server = start_without_signals(http, fd); /* has the socket now, also if it fails */
         if (http->server)
             return http;
-        oneib_fail(err, ONEIB_ERROR_MEMORY, "daemon.metrics: no thread can be made for %s",
+        oneib_fail(err, ONEIB_ERROR_SYSTEM, "daemon.metrics: no thread can be made for %s",
                    address);
     }
     oneib_http_stop(http);
@@ -171,7 +166,7 @@ uint16_t oneib_http_port(const struct oneib_http *http)
 static struct MHD_Response *take_over(struct oneib_text *metrics)
 {
     struct MHD_Response *response = NULL;
-    if (!oneib_text_failed(metrics) && metrics->data)
+    if (metrics->data)
         response = text_response(metrics->data, TYPE_METRICS, MHD_RESPMEM_MUST_FREE);
     if (response)
         *metrics = (struct oneib_text){0};
@@ -184,8 +179,7 @@ static char *lines_of(const char *health)
 {
     const size_t length = strlen(health);
     const bool ended = length == 0 || health[length - 1] == '\n';
-    char *lines = NULL;
-    return asprintf(&lines, "%s%s", health, ended ? "" : "\n") < 0 ? NULL : lines;
+    return oneib_asprintf("%s%s", health, ended ? "" : "\n");
 }
 
 void oneib_http_publish(struct oneib_http *http, struct oneib_text *metrics, const char *health,
@@ -196,21 +190,19 @@ void oneib_http_publish(struct oneib_http *http, struct oneib_text *metrics, con
         return;
     }
     struct MHD_Response *response = take_over(metrics);
-    oneib_autofree char *lines = lines_of(health);
+    char *lines = lines_of(health);
 
     pthread_mutex_lock(&http->mutex);
     struct MHD_Response *old = response ? http->metrics : NULL;
     if (response)
         http->metrics = response;
-    if (lines) {
-        char *told = http->health;
-        http->health = lines;
-        lines = told;
-    }
+    char *told = http->health;
+    http->health = lines;
     http->alive_ms = oneib_now_ms();
     http->fresh_ms = fresh_ms;
     pthread_mutex_unlock(&http->mutex);
 
+    free(told);
     if (old)
         MHD_destroy_response(old); /* an answer under way keeps it */
 }

@@ -26,8 +26,8 @@ void oneib_http_stop(struct oneib_http *http); /* NULL: nothing */
 uint16_t oneib_http_port(const struct oneib_http *http);
 
 /*
- * Publishes; http NULL: *metrics is cleared. metrics: taken over, *metrics is empty afterwards; one
- * that failed for want of memory leaves the old one. `health`: one line a reason why not
+ * Publishes; http NULL: *metrics is cleared. metrics: taken over, *metrics is empty afterwards; an
+ * empty one leaves the old one. `health`: one line a reason why not
  * healthy; "" is healthy: 200 and "ok", else 503 and the reasons. fresh_ms: unless it is published
  * again within that time, /healthz says 503: the daemon is stuck; a call of oneib_http_alive() is
  * enough.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/identity.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/names.h"
 #include "grants/seal.h"
@@ -34,20 +35,18 @@ static const struct oneib_ledger_host *pinned(const struct oneib_ledger *ledger,
     return oneib_ledger_host(ledger, host_id);
 }
 
-static int note_changed_key(const struct oneib_host *host, struct oneib_findings *findings,
-                            struct oneib_error *err)
+static void note_changed_key(const struct oneib_host *host, struct oneib_findings *findings)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         findings, ONEIB_WARNING, "node-key-changed",
-        "if the host was installed anew: oneib host accept; else somebody else reports for it", err,
+        "if the host was installed anew: oneib host accept; else somebody else reports for it",
         "%s: its probe reports another key of oneib-node's than the one that it is known by, which "
         "stays in force",
         oneib_host_called(host->id, host->name).text);
 }
 
-static int add_claims(const struct oneib_host *host, const struct oneib_ledger *ledger,
-                      bool is_lost, struct claims *claims, struct oneib_findings *findings,
-                      struct oneib_error *err)
+static void add_claims(const struct oneib_host *host, const struct oneib_ledger *ledger,
+                       bool is_lost, struct claims *claims, struct oneib_findings *findings)
 {
     const struct oneib_ledger_host *pin = pinned(ledger, host->id);
     struct claim said = {.host_id = host->id, .kind = pin || is_lost ? WORTHLESS : FRESH};
@@ -58,9 +57,10 @@ static int add_claims(const struct oneib_host *host, const struct oneib_ledger *
         memcpy(claim->key, pin->key, sizeof claim->key);
     }
     if (!says || (pin && memcmp(pin->key, said.key, sizeof said.key) == 0))
-        return 0;
+        return;
     claims->items[claims->count++] = said;
-    return pin ? note_changed_key(host, findings, err) : 0;
+    if (pin)
+        note_changed_key(host, findings);
 }
 
 /* The end of the claims to the same key. */
@@ -77,23 +77,21 @@ static size_t end_of_key(const struct claims *claims, size_t first)
     "on the host that was made from the other's image: remove /var/lib/oneib-node/key, restart "   \
     "oneib-node"
 
-static int note_twice(const struct oneib_cloud *cloud, const struct claim *first,
-                      const struct claim *second, struct oneib_findings *findings,
-                      struct oneib_error *err)
+static void note_twice(const struct oneib_cloud *cloud, const struct claim *first,
+                       const struct claim *second, struct oneib_findings *findings)
 {
-    return oneib_findings_add(findings, ONEIB_WARNING, "node-key-twice", CLONES_FIX, err,
-                              "%s and %s have the same key of oneib-node's: neither is heard",
-                              oneib_host_id_shown(cloud, first->host_id).text,
-                              oneib_host_id_shown(cloud, second->host_id).text);
+    oneib_findings_note(findings, ONEIB_WARNING, "node-key-twice", CLONES_FIX,
+                        "%s and %s have the same key of oneib-node's: neither is heard",
+                        oneib_host_id_shown(cloud, first->host_id).text,
+                        oneib_host_id_shown(cloud, second->host_id).text);
 }
 
-static int note_refused(const struct oneib_cloud *cloud, const struct claim *heard,
-                        const struct claim *refused, struct oneib_findings *findings,
-                        struct oneib_error *err)
+static void note_refused(const struct oneib_cloud *cloud, const struct claim *heard,
+                         const struct claim *refused, struct oneib_findings *findings)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         findings, ONEIB_WARNING, "node-key-twice",
-        CLONES_FIX "; if there is none, somebody else reports for it", err,
+        CLONES_FIX "; if there is none, somebody else reports for it",
         "%s: its probe reports %s's key of oneib-node's, by which %s stays heard, and nobody else",
         oneib_host_id_shown(cloud, refused->host_id).text,
         oneib_host_id_shown(cloud, heard->host_id).text,
@@ -119,56 +117,45 @@ static size_t count_equals(const struct claim *claims, size_t count)
 
 /* All claims to one key. The one that speaks best is believed when it is the only one of its kind:
  * what probes report must cut off nobody who is pinned. */
-static int judge_key(const struct oneib_cloud *cloud, const struct claim *claims, size_t count,
-                     struct oneib_identities *identities, struct oneib_findings *findings,
-                     struct oneib_error *err)
+static void judge_key(const struct oneib_cloud *cloud, const struct claim *claims, size_t count,
+                      struct oneib_identities *identities, struct oneib_findings *findings)
 {
     if (claims[0].kind == WORTHLESS)
-        return 0;
-    if (count_equals(claims, count) > 1)
-        return note_twice(cloud, &claims[0], &claims[1], findings, err);
+        return;
+    if (count_equals(claims, count) > 1) {
+        note_twice(cloud, &claims[0], &claims[1], findings);
+        return;
+    }
     believe(&claims[0], count > 1, identities);
     for (size_t i = 1; i < count; i++)
-        if (note_refused(cloud, &claims[0], &claims[i], findings, err) < 0)
-            return -1;
-    return 0;
+        note_refused(cloud, &claims[0], &claims[i], findings);
 }
 
-static int judge(const struct oneib_cloud *cloud, const struct claims *claims,
-                 struct oneib_identities *identities, struct oneib_findings *findings,
-                 struct oneib_error *err)
+static void judge(const struct oneib_cloud *cloud, const struct claims *claims,
+                  struct oneib_identities *identities, struct oneib_findings *findings)
 {
     for (size_t first = 0, end; first < claims->count; first = end) {
         end = end_of_key(claims, first);
-        if (judge_key(cloud, &claims->items[first], end - first, identities, findings, err) < 0)
-            return -1;
+        judge_key(cloud, &claims->items[first], end - first, identities, findings);
     }
-    return 0;
 }
 
 ONEIB_ORDER_BY(compare_hosts, struct oneib_identity, host_id);
 
-int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
-                          bool is_lost, struct oneib_identities *identities,
-                          struct oneib_findings *findings, struct oneib_error *err)
+void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                           bool is_lost, struct oneib_identities *identities,
+                           struct oneib_findings *findings)
 {
-    struct claims claims = {.items = calloc(2 * cloud->host_count + 1, sizeof *claims.items)};
+    struct claims claims = {.items = oneib_alloc(2 * cloud->host_count + 1, sizeof *claims.items)};
     *identities = (struct oneib_identities){0};
-    if (!claims.items)
-        return oneib_fail_memory(err);
-    int status = oneib_reserve(&identities->items, &identities->capacity, cloud->host_count + 1,
-                               sizeof *identities->items, err);
-    for (size_t i = 0; status == 0 && i < cloud->host_count; i++)
-        status = add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings, err);
+    oneib_grow(&identities->items, &identities->capacity, cloud->host_count + 1,
+               sizeof *identities->items);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings);
     ONEIB_SORT(claims.items, claims.count, compare_claims);
-    if (status == 0)
-        status = judge(cloud, &claims, identities, findings, err);
+    judge(cloud, &claims, identities, findings);
     free(claims.items);
-    if (status < 0)
-        oneib_identities_clear(identities);
-    else
-        ONEIB_SORT(identities->items, identities->count, compare_hosts);
-    return status;
+    ONEIB_SORT(identities->items, identities->count, compare_hosts);
 }
 
 bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b)

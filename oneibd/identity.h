@@ -29,12 +29,12 @@ struct oneib_identities {
     size_t count, capacity;
 };
 
-/* *identities is empty before, and after a failure. cloud: sorted. is_lost: the ledger cannot be
+/* *identities need not be set before. cloud: sorted. is_lost: the ledger cannot be
  * read now, and `ledger` is what it said last: who is not pinned by it is not believed. Adds
  * node-key-changed and node-key-twice to *findings. */
-int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
-                          bool is_lost, struct oneib_identities *identities,
-                          struct oneib_findings *findings, struct oneib_error *err);
+void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                           bool is_lost, struct oneib_identities *identities,
+                           struct oneib_findings *findings);
 bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b);
 void oneib_identities_clear(struct oneib_identities *identities);
 

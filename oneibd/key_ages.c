@@ -18,14 +18,13 @@ static double since_when(const struct oneib_key_ages *ages, oneib_pkey pkey, dou
     return now;
 }
 
-int oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
-                        size_t written_count, double now, oneib_pkey *keys, size_t *count,
-                        size_t room, struct oneib_error *err)
+void oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
+                         size_t written_count, double now, oneib_pkey *keys, size_t *count,
+                         size_t room)
 {
     const size_t known = *count;
     struct oneib_key_ages next = {0};
-    if (oneib_reserve(&next.items, &next.capacity, written_count, sizeof *next.items, err) < 0)
-        return -1;
+    oneib_grow(&next.items, &next.capacity, written_count, sizeof *next.items);
     for (size_t i = 0; i < written_count; i++) {
         if (has_key(keys, known, written[i]))
             continue;
@@ -38,7 +37,6 @@ int oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
         ONEIB_SORT(keys, *count, oneib_compare_u16);
     oneib_key_ages_clear(ages);
     *ages = next;
-    return 0;
 }
 
 void oneib_key_ages_clear(struct oneib_key_ages *ages)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/nodes.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,10 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
                                .seen = ONEIB_NODE_UNHEARD};
 }
 
-int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
-                        double now, struct oneib_error *err)
+void oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
+                         double now)
 {
-    struct oneib_node *items = calloc(identities->count + 1, sizeof *items);
-    if (!items)
-        return oneib_fail_memory(err);
+    struct oneib_node *items = oneib_alloc(identities->count + 1, sizeof *items);
     for (size_t i = 0; i < identities->count; i++)
         items[i] = take_over(nodes, &identities->items[i], now);
     for (size_t i = 0; i < nodes->count; i++)
@@ -73,7 +72,6 @@ int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities
     free(nodes->items);
     nodes->items = items;
     nodes->count = nodes->capacity = identities->count;
-    return 0;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -104,20 +102,16 @@ static bool is_question_due(const struct oneib_node *node)
     return node->question != 0 && node->answer_from == 0;
 }
 
-int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
-                     const struct oneib_grant *grants, size_t count, double now, bool *changed,
-                     struct oneib_error *err)
+void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
+                      const struct oneib_grant *grants, size_t count, double now, bool *changed)
 {
     *changed = is_question_due(node) || !is_same_list(node->sent, grants, count);
     if (!*changed)
-        return 0;
-    if (oneib_told_send(&node->told, grants, count, err) < 0)
-        return -1;
+        return;
+    oneib_told_send(&node->told, grants, count);
     /* As long as its items are: thousands of nodes have few grants each. */
     struct oneib_grant_list *list =
-        malloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants);
-    if (!list)
-        return oneib_fail_memory(err);
+        oneib_alloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants, 1);
     list->count = count;
     if (count > 0)
         memcpy(list->items, grants, count * sizeof *grants);
@@ -127,7 +121,6 @@ int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
     if (is_question_due(node))
         node->answer_from = node->serial;
     owe(node, now);
-    return 0;
 }
 
 bool oneib_node_may_be_told(const struct oneib_node *node, size_t held)
@@ -183,37 +176,30 @@ static bool is_same_table(const struct oneib_node *node, const struct oneib_repo
     return true;
 }
 
-static int keep_table(struct oneib_node *node, const struct oneib_report_message *report,
-                      struct oneib_error *err)
+static void keep_table(struct oneib_node *node, const struct oneib_report_message *report)
 {
-    struct oneib_vf_record *records = malloc((report->count + 1) * sizeof *records);
-    if (!records)
-        return oneib_fail_memory(err);
+    struct oneib_vf_record *records = oneib_alloc(report->count + 1, sizeof *records);
     memcpy(records, report->records, report->count * sizeof *records);
     free(node->records);
     node->records = records;
     node->record_count = report->count;
     node->table_known = report->complete;
-    return 0;
 }
 
-static int keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
-                      const struct oneib_report_message *report, struct oneib_error *err)
+static void keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
+                       const struct oneib_report_message *report)
 {
     const size_t size = report->port_count * sizeof *report->ports;
     if (node->port_count == report->port_count &&
         (size == 0 || memcmp(node->ports, report->ports, size) == 0))
-        return 0;
-    oneib_guid *ports = malloc(size + 1);
-    if (!ports)
-        return oneib_fail_memory(err);
+        return;
+    oneib_guid *ports = oneib_alloc(size + 1, 1);
     memcpy(ports, report->ports, size);
     free(node->ports);
     node->ports = ports;
     node->port_count = report->port_count;
     if (nodes->news == ONEIB_NODES_NOTHING)
         nodes->news = ONEIB_NODES_LATER;
-    return 0;
 }
 
 /* What one of them has closed the other may have open. */
@@ -239,23 +225,20 @@ static void forget_told(struct oneib_node *node, double now)
         oneib_told_report(&node->told, node->sent, node->records, node->record_count);
 }
 
-int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
-                     const struct oneib_report_message *report, double now, struct oneib_error *err)
+void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
+                      const struct oneib_report_message *report, double now)
 {
     /* A serial that was never given is a lie: it follows nothing. */
     const bool ours =
         report->follows.instance == nodes->instance && report->follows.serial <= node->serial;
     const uint64_t follows = ours ? report->follows.serial : 0;
     if (!is_same_table(node, report)) {
-        if (keep_table(node, report, err) < 0)
-            return -1;
+        keep_table(node, report);
         tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
-    if (keep_ports(nodes, node, report, err) < 0)
-        return -1;
-    if (!node->has_told_all && report->complete &&
-        oneib_told_before(&node->told, report->records, report->count, now, err) < 0)
-        return -1;
+    keep_ports(nodes, node, report);
+    if (!node->has_told_all && report->complete)
+        oneib_told_before(&node->told, report->records, report->count, now);
     node->has_told_all |= report->complete;
     note_machine(node, report->boot, now);
     follow(node, follows, now);
@@ -263,7 +246,6 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
     node->heard_at = now;
     node->unseen = report->unseen;
     forget_told(node, now);
-    return 0;
 }
 
 /* ---- what follows from it -------------------------------------------------------------------- */
@@ -347,16 +329,13 @@ static size_t count_told(const struct oneib_nodes *nodes)
     return count;
 }
 
-int oneib_nodes_read(struct oneib_nodes *nodes, double now,
-                     const struct oneib_node_snapshot **snapshots, struct oneib_error *err)
+void oneib_nodes_read(struct oneib_nodes *nodes, double now,
+                      const struct oneib_node_snapshot **snapshots)
 {
     size_t told_count = 0;
-    if (oneib_reserve(&nodes->snapshots, &nodes->snapshot_capacity, nodes->count + 1,
-                      sizeof *nodes->snapshots, err) < 0)
-        return -1;
-    if (oneib_reserve(&nodes->told, &nodes->told_capacity, count_told(nodes) + 1,
-                      sizeof *nodes->told, err) < 0)
-        return -1;
+    oneib_grow(&nodes->snapshots, &nodes->snapshot_capacity, nodes->count + 1,
+               sizeof *nodes->snapshots);
+    oneib_grow(&nodes->told, &nodes->told_capacity, count_told(nodes) + 1, sizeof *nodes->told);
     for (size_t i = 0; i < nodes->count; i++) {
         struct oneib_node *node = &nodes->items[i];
         struct oneib_nic_name *told = nodes->told + told_count;
@@ -376,7 +355,6 @@ int oneib_nodes_read(struct oneib_nodes *nodes, double now,
     }
     nodes->news = ONEIB_NODES_NOTHING;
     *snapshots = nodes->snapshots;
-    return 0;
 }
 
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now)

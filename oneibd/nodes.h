@@ -86,8 +86,8 @@ struct oneib_nodes {
 
 /* Those that are believed now (by host id). What is known of a host whose key is another than
  * before is forgotten, and so is a host that is not among them. */
-int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
-                        double now, struct oneib_error *err);
+void oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
+                         double now);
 /* NULL: no such host is believed. Valid until oneib_nodes_believe(). */
 struct oneib_node *oneib_nodes_of_host(const struct oneib_nodes *nodes, uint32_t host_id);
 struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
@@ -96,17 +96,15 @@ struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
 /* These are its grants from now on (by VM and NIC; at most ONEIB_GRANTS_MAX). *changed: another
  * list than the one before, the first, or one with which a question is put: node->sent is to be
  * sent as node->serial. */
-int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
-                     const struct oneib_grant *grants, size_t count, double now, bool *changed,
-                     struct oneib_error *err);
+void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
+                      const struct oneib_grant *grants, size_t count, double now, bool *changed);
 /* Whether it may be sent a list now. While removals are held (`held`), a node that was sent nothing
  * yet has to say first what it has: nobody knows else what is to be held for it, and a list without
  * that would close it. */
 bool oneib_node_may_be_told(const struct oneib_node *node, size_t held);
 /* It has reported. */
-int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
-                     const struct oneib_report_message *report, double now,
-                     struct oneib_error *err);
+void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
+                      const struct oneib_report_message *report, double now);
 
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now);
 /* Another host's probe reports its key, and this machine was not heard before that: it may be a
@@ -129,8 +127,8 @@ bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 double oneib_node_unheard_ms(const struct oneib_node *node, double now);
 /* All nodes' snapshots, borrowed until the next call of anything above; what was news is none any
  * more. */
-int oneib_nodes_read(struct oneib_nodes *nodes, double now,
-                     const struct oneib_node_snapshot **snapshots, struct oneib_error *err);
+void oneib_nodes_read(struct oneib_nodes *nodes, double now,
+                      const struct oneib_node_snapshot **snapshots);
 /* Whether something is news, by reports or because time has passed. */
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now);
 /* Milliseconds until time alone makes something news; `otherwise`: nothing before that. */

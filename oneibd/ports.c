@@ -3,6 +3,7 @@
  * what the fabric shows, written down in the ledger before a host fails (docs/design/fence.md). */
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "cluster/twin_ports.h"
@@ -35,26 +36,25 @@ static bool is_believed(const struct oneib_node *node, double now)
            !oneib_node_is_doubled(node, now);
 }
 
-static int note_anothers(struct oneib_daemon *daemon, const struct oneib_node *node,
-                         const struct oneib_ledger_port *port, struct oneib_error *err)
+static void note_anothers(struct oneib_daemon *daemon, const struct oneib_node *node,
+                          const struct oneib_ledger_port *port)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
-    return oneib_findings_add(
+    oneib_findings_note(
         &daemon->grant_findings, ONEIB_WARNING, "port-anothers",
         "has the adapter moved, say 'oneib host accept' of the host that had it, and its ports are "
         "asked for anew",
-        err, "%s: its oneib-node reports port 0x%016" PRIx64 ", which is %s's: no fence closes it",
+        "%s: its oneib-node reports port 0x%016" PRIx64 ", which is %s's: no fence closes it",
         oneib_host_id_shown(cloud, node->identity.host_id).text, port->guid,
         oneib_host_id_shown(cloud, port->host_id).text);
 }
 
-static int note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node,
-                         struct oneib_error *err)
+static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
-    return oneib_findings_add(
+    oneib_findings_note(
         &daemon->grant_findings, ONEIB_WARNING, "ports-many",
-        "were adapters replaced, say 'oneib host accept', and its ports are asked for anew", err,
+        "were adapters replaced, say 'oneib host accept', and its ports are asked for anew",
         "%s: more than %d ports were reported by its oneib-node in the course of time: no fence "
         "closes the others",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
@@ -69,12 +69,14 @@ static int pin_ports_of(struct oneib_daemon *daemon, const struct oneib_node *no
         const struct oneib_ledger_port *known = oneib_ledger_port(next, node->ports[i]);
         const struct oneib_ledger_port port = {
             .guid = node->ports[i], .host_id = host_id, .since = (int64_t)time(NULL)};
-        if (known && known->host_id != host_id && note_anothers(daemon, node, known, err) < 0)
-            return -1;
+        if (known && known->host_id != host_id)
+            note_anothers(daemon, node, known);
         if (known)
             continue;
-        if (oneib_ledger_count_ports(next, host_id) >= ONEIB_HOST_PORTS_MAX)
-            return note_too_many(daemon, node, err);
+        if (oneib_ledger_count_ports(next, host_id) >= ONEIB_HOST_PORTS_MAX) {
+            note_too_many(daemon, node);
+            return 0;
+        }
         if (oneib_ledger_set_port(next, &port, err) < 0)
             return -1;
         *changed = true;
@@ -109,23 +111,20 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
     return status;
 }
 
-int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
-                             size_t *count, struct oneib_error *err)
+void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
+                              size_t *count)
 {
     size_t room = 0;
     *count = 0;
     for (size_t i = 0; i < daemon->nodes.count; i++)
         room += daemon->nodes.items[i].port_count;
-    *claims = calloc(room + 1, sizeof **claims);
-    if (!*claims)
-        return oneib_fail_memory(err);
+    *claims = oneib_alloc(room + 1, sizeof **claims);
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const struct oneib_node *node = &daemon->nodes.items[i];
         for (size_t j = 0; j < node->port_count; j++)
             (*claims)[(*count)++] = (struct oneib_ledger_port){.guid = node->ports[j],
                                                                .host_id = node->identity.host_id};
     }
-    return 0;
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "oneibd/poster.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "grants/seal.h"
 #include <errno.h>
@@ -196,13 +197,11 @@ static struct oneib_report_message *copy_report(const struct oneib_report_messag
 {
     const size_t size =
         offsetof(struct oneib_report_message, records) + report->count * sizeof *report->records;
-    struct oneib_report_message *copy = malloc(size);
-    if (copy)
-        memcpy(copy, report, size);
+    struct oneib_report_message *copy = oneib_alloc(size, 1);
+    memcpy(copy, report, size);
     return copy;
 }
 
-/* Without memory it is not heard, and reports again. */
 static void keep_report(struct oneib_post *post, struct peer *peer,
                         const struct oneib_report_message *report)
 {
@@ -211,8 +210,6 @@ static void keep_report(struct oneib_post *post, struct peer *peer,
         report->follows.instance == post->instance && report->follows.serial == peer->serial;
     if (peer->list && !follows && (peer->missed || oneib_now_ms() - peer->sent_at > AGAIN_MS))
         make_due(post, peer);
-    if (!copy)
-        return;
     free(peer->report);
     peer->report = copy;
     ring(post->news);
@@ -264,20 +261,17 @@ static int hear_all(struct oneib_post *post, struct oneib_error *err)
 
 /* ---- in the thread: the loop ----------------------------------------------------------------- */
 
-static int admit_peers(struct oneib_post *post, struct oneib_error *err)
+static void admit_peers(struct oneib_post *post)
 {
     pthread_mutex_lock(&post->mutex);
     const size_t count = post->count;
-    uint8_t(*keys)[ONEIB_PUBLIC_KEY_SIZE] = malloc((count + 1) * sizeof *keys);
-    for (size_t i = 0; keys && i < count; i++)
+    uint8_t(*keys)[ONEIB_PUBLIC_KEY_SIZE] = oneib_alloc(count + 1, sizeof *keys);
+    for (size_t i = 0; i < count; i++)
         memcpy(keys[i], post->peers[i].key, sizeof keys[i]);
-    post->admits = !keys;
+    post->admits = false;
     pthread_mutex_unlock(&post->mutex);
-    if (!keys)
-        return oneib_fail_memory(err);
     oneib_grants_server_admit(post->server, keys, count);
     free(keys);
-    return 0;
 }
 
 static void read_orders(struct oneib_post *post, bool *ends, bool *admits)
@@ -290,8 +284,8 @@ static void read_orders(struct oneib_post *post, bool *ends, bool *admits)
 
 static int take_turn(struct oneib_post *post, bool admits, struct oneib_error *err)
 {
-    if (admits && admit_peers(post, err) < 0)
-        return -1;
+    if (admits)
+        admit_peers(post);
     post->is_open |= admits;
     if (!post->is_open)
         return 0;
@@ -380,11 +374,7 @@ static void free_post(struct oneib_post *post)
 struct oneib_post *oneib_post_open(const char *address, const char *key_file,
                                    struct oneib_error *err)
 {
-    struct oneib_post *post = calloc(1, sizeof *post);
-    if (!post) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct oneib_post *post = oneib_alloc(1, sizeof *post);
     pthread_mutex_init(&post->mutex, NULL);
     post->wake = post->news = -1;
     make_instance(post);
@@ -451,12 +441,9 @@ static void move_peers(struct oneib_post *post, struct peer *peers, size_t count
     post->admits = true;
 }
 
-int oneib_post_admit(struct oneib_post *post, const struct oneib_identities *identities,
-                     struct oneib_error *err)
+void oneib_post_admit(struct oneib_post *post, const struct oneib_identities *identities)
 {
-    struct peer *peers = calloc(identities->count + 1, sizeof *peers);
-    if (!peers)
-        return oneib_fail_memory(err);
+    struct peer *peers = oneib_alloc(identities->count + 1, sizeof *peers);
     for (size_t i = 0; i < identities->count; i++)
         memcpy(peers[i].key, identities->items[i].key, sizeof peers[i].key);
     ONEIB_SORT(peers, identities->count, compare_peers);
@@ -464,17 +451,14 @@ int oneib_post_admit(struct oneib_post *post, const struct oneib_identities *ide
     move_peers(post, peers, identities->count);
     pthread_mutex_unlock(&post->mutex);
     ring(post->wake);
-    return 0;
 }
 
-int oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
-                    uint64_t serial, const struct oneib_grant_list *list, struct oneib_error *err)
+void oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                     uint64_t serial, const struct oneib_grant_list *list)
 {
     const size_t size =
         offsetof(struct oneib_grant_list, items) + list->count * sizeof *list->items;
-    struct oneib_grant_list *copy = malloc(size);
-    if (!copy)
-        return oneib_fail_memory(err);
+    struct oneib_grant_list *copy = oneib_alloc(size, 1);
     memcpy(copy, list, size);
     pthread_mutex_lock(&post->mutex);
     struct peer *peer = find_peer(post, key);
@@ -487,7 +471,6 @@ int oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_
     pthread_mutex_unlock(&post->mutex);
     free(old);
     ring(post->wake);
-    return 0;
 }
 
 void oneib_post_set_role(struct oneib_post *post, const struct oneib_daemon_role *role,

@@ -33,12 +33,11 @@ void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const
 void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *daemon);
 
 /* Whom it hears from now on. What was to be sent to others, and what they said, is dropped. */
-int oneib_post_admit(struct oneib_post *post, const struct oneib_identities *identities,
-                     struct oneib_error *err);
+void oneib_post_admit(struct oneib_post *post, const struct oneib_identities *identities);
 /* The list of an admitted node from now on (copied), as `serial`, sent as soon as it is connected,
  * and again when it reports that it follows another. Nothing for a key that is not admitted. */
-int oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
-                    uint64_t serial, const struct oneib_grant_list *list, struct oneib_error *err);
+void oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                     uint64_t serial, const struct oneib_grant_list *list);
 /* What every LIST and LIFE says of this daemon; its snapshot of oned is of `read_ms`
  * (oneib_now_ms()). Until it was said for the first time challenges are not answered. */
 void oneib_post_set_role(struct oneib_post *post, const struct oneib_daemon_role *role,

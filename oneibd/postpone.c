@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/postpone.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
 
@@ -48,18 +49,14 @@ static struct entry entry_of(const struct oneib_roster_line *line)
     return (struct entry){line->member, line->pkey};
 }
 
-static int collect(const struct oneib_roster *roster, struct entries *entries,
-                   struct oneib_error *err)
+static void collect(const struct oneib_roster *roster, struct entries *entries)
 {
     entries->count = 0;
-    entries->items = calloc(roster->count + 1, sizeof *entries->items);
-    if (!entries->items)
-        return oneib_fail_memory(err);
+    entries->items = oneib_alloc(roster->count + 1, sizeof *entries->items);
     for (size_t i = 0; i < roster->count; i++)
         if (has_entry(&roster->lines[i]))
             entries->items[entries->count++] = entry_of(&roster->lines[i]);
     ONEIB_SORT(entries->items, entries->count, compare_entries);
-    return 0;
 }
 
 static bool is_somebodys(const struct entries *entries, const struct oneib_roster_line *line)
@@ -112,20 +109,15 @@ static void merge_rosters(struct merge *merge, const struct oneib_roster *before
     }
 }
 
-int oneib_roster_postpone(const struct oneib_roster *before,
-                          const struct oneib_partition_table *written, struct oneib_roster *now,
-                          struct oneib_error *err)
+void oneib_roster_postpone(const struct oneib_roster *before,
+                           const struct oneib_partition_table *written, struct oneib_roster *now)
 {
     struct merge merge = {.written = written};
-    if (collect(now, &merge.now, err) < 0)
-        return -1;
-    merge.lines = calloc(before->count + now->count + 1, sizeof *merge.lines);
-    if (merge.lines) {
-        merge_rosters(&merge, before, now);
-        free(now->lines);
-        now->lines = merge.lines;
-        now->count = merge.count;
-    }
+    collect(now, &merge.now);
+    merge.lines = oneib_alloc(before->count + now->count + 1, sizeof *merge.lines);
+    merge_rosters(&merge, before, now);
+    free(now->lines);
+    now->lines = merge.lines;
+    now->count = merge.count;
     free(merge.now.items);
-    return merge.lines ? 0 : oneib_fail_memory(err);
 }

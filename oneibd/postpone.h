@@ -10,11 +10,9 @@
 /*
  * Makes of *now, the roster of the desired state, what it is by `written`, the partitions that may
  * be written now (sorted): a member whose entry is still withheld is as it was `before`, and one
- * that has left stays while its entry does and nobody else of *now has it. On failure *now is as it
- * was.
+ * that has left stays while its entry does and nobody else of *now has it.
  */
-int oneib_roster_postpone(const struct oneib_roster *before,
-                          const struct oneib_partition_table *written, struct oneib_roster *now,
-                          struct oneib_error *err);
+void oneib_roster_postpone(const struct oneib_roster *before,
+                           const struct oneib_partition_table *written, struct oneib_roster *now);
 
 #endif

@@ -51,10 +51,7 @@ static bool has_better_to_do(void *context, double waited_ms)
 static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                          bool fresh)
 {
-    struct oneib_error failure;
-    if (oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated,
-                           &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
+    oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
 }
 
 static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
@@ -111,19 +108,15 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
-static int note_entry(const struct oneib_daemon *daemon, struct oneib_findings *findings,
-                      struct oneib_error *err)
+static void note_entry(const struct oneib_daemon *daemon, struct oneib_findings *findings)
 {
-    return daemon->entry_error.code == ONEIB_ERROR_NONE
-               ? 0
-               : oneib_findings_add(findings, ONEIB_WARNING, "daemon-unknown",
-                                    "mend that; it is tried again by itself", err,
-                                    "nodes cannot learn of this oneibd: %s",
-                                    daemon->entry_error.text);
+    if (daemon->entry_error.code != ONEIB_ERROR_NONE)
+        oneib_findings_note(findings, ONEIB_WARNING, "daemon-unknown",
+                            "mend that; it is tried again by itself",
+                            "nodes cannot learn of this oneibd: %s", daemon->entry_error.text);
 }
 
-static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
-                  struct oneib_error *err)
+static void report(struct oneib_daemon *daemon, const struct oneib_verification *verification)
 {
     const struct oneib_report_names names = {
         &daemon->snapshot.cloud, &daemon->snapshot.desired.table, &daemon->snapshot.subnet};
@@ -137,22 +130,16 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     oneib_findings_copy(&daemon->twin_findings, 0, &now);
     oneib_findings_copy(&daemon->sharing_findings, 0, &now);
     oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now);
-    if (note_entry(daemon, &now, err) < 0) {
-        oneib_findings_clear(&now);
-        return -1;
-    }
+    note_entry(daemon, &now);
     oneib_findings_sort(&now);
     for (size_t i = 0; i < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] = oneib_findings_count(&now, (enum oneib_severity)i);
     for (size_t i = 0; i + 1 < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] -= daemon->metrics.findings[i + 1];
 
-    if (verification && oneib_report_add_deviations(&names, verification, &now, err) < 0) {
-        oneib_findings_clear(&now);
-        return -1;
-    }
+    if (verification)
+        oneib_report_add_deviations(&names, verification, &now);
     oneib_report_findings(&daemon->report, &now);
-    return 0;
 }
 
 /* Without anybody's order only what was oneib's own is put back. */
@@ -196,9 +183,9 @@ static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply
 
 /* What was applied, for metrics and the log. What a standby has just written the master has not
  * brought into force yet: what deviates then is no news. */
-static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *result,
-                        const struct oneib_changes *changes, bool written, bool subnet_is_new,
-                        double event_ms, struct oneib_error *err)
+static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *result,
+                         const struct oneib_changes *changes, bool written, bool subnet_is_new,
+                         double event_ms)
 {
     const bool told = event_ms >= 0 && result->outcome == ONEIB_APPLIED && result->late == 0;
     const double since_event_ms = told ? result->in_force_at_ms - event_ms : 0;
@@ -214,7 +201,7 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
     if (too_early)
         oneib_verification_clear(&result->verification);
     count_outcome(daemon, result, written, !too_early && fresh);
-    return report(daemon, &result->verification, err);
+    report(daemon, &result->verification);
 }
 
 /* What virtual ports are compared with, as of now. */
@@ -256,10 +243,9 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
             follow_trail(daemon, changes, false);
         return -1;
     }
-    const int status =
-        note_applied(daemon, &result, changes, written, subnet_is_new, event_ms, err);
+    note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
     oneib_apply_result_clear(&result);
-    return status;
+    return 0;
 }
 
 static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
@@ -323,8 +309,8 @@ static void note_hold(struct oneib_daemon *daemon)
 static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
-    if (oneib_daemon_settle_keys(daemon, err) < 0 ||
-        oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) < 0)
+    oneib_daemon_settle_keys(daemon);
+    if (oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) < 0)
         return -1;
     if (daemon->snapshot.seen.state == ONEIB_SEEN_OURS)
         daemon->owns_file = true;

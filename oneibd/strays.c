@@ -86,36 +86,26 @@ static double since(const struct oneib_strays *before, const struct oneib_stray 
     return now;
 }
 
-static int add(struct oneib_strays *strays, const struct oneib_strays *before,
-               struct oneib_stray stray, double now, struct oneib_error *err)
+static void add(struct oneib_strays *strays, const struct oneib_strays *before,
+                struct oneib_stray stray, double now)
 {
-    if (oneib_reserve(&strays->items, &strays->capacity, strays->count + 1, sizeof *strays->items,
-                      err) < 0)
-        return -1;
+    oneib_grow(&strays->items, &strays->capacity, strays->count + 1, sizeof *strays->items);
     stray.since = since(before, &stray, now);
     strays->items[strays->count++] = stray;
-    return 0;
 }
 
-int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        const struct oneib_node_snapshot *nodes, size_t node_count, double now,
-                        struct oneib_error *err)
+void oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                         const struct oneib_node_snapshot *nodes, size_t node_count, double now)
 {
     struct oneib_strays found = {0};
-    int status = 0;
     for (size_t i = 0; i < node_count; i++)
-        for (size_t j = 0; status == 0 && j < nodes[i].record_count; j++) {
+        for (size_t j = 0; j < nodes[i].record_count; j++) {
             struct oneib_stray stray = {.host_id = nodes[i].host_id, .record = nodes[i].records[j]};
             if (is_stray(cloud, &nodes[i], &stray.record, &stray.kind))
-                status = add(&found, strays, stray, now, err);
+                add(&found, strays, stray, now);
         }
-    if (status < 0) {
-        oneib_strays_clear(&found);
-        return -1;
-    }
     oneib_strays_clear(strays);
     *strays = found;
-    return 0;
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -143,8 +133,8 @@ size_t oneib_strays_lasting(const struct oneib_strays *strays, double now)
     return count;
 }
 
-static int report(const struct oneib_stray *stray, const struct oneib_cloud *cloud,
-                  struct oneib_findings *findings, struct oneib_error *err)
+static void report(const struct oneib_stray *stray, const struct oneib_cloud *cloud,
+                   struct oneib_findings *findings)
 {
     const struct oneib_shown host = oneib_host_id_shown(cloud, stray->host_id);
     const struct oneib_vf_record *record = &stray->record;
@@ -152,43 +142,44 @@ static int report(const struct oneib_stray *stray, const struct oneib_cloud *clo
     oneib_pci_format(&record->vf, vf);
     switch (stray->kind) {
     case ONEIB_STRAY_OPEN:
-        return oneib_findings_add(findings, ONEIB_VIOLATION, "vf-not-granted",
-                                  "on the host: oneib hca; journalctl -u oneib-node", err,
-                                  "%s: VF %s of VM %" PRIu32
-                                  " NIC %u is open at 0x%04x, which it has not been granted",
-                                  host.text, vf, record->vm_id, record->nic_id, record->pkey);
+        oneib_findings_note(findings, ONEIB_VIOLATION, "vf-not-granted",
+                            "on the host: oneib hca; journalctl -u oneib-node",
+                            "%s: VF %s of VM %" PRIu32
+                            " NIC %u is open at 0x%04x, which it has not been granted",
+                            host.text, vf, record->vm_id, record->nic_id, record->pkey);
+        return;
     case ONEIB_STRAY_UNTOLD:
-        return oneib_findings_add(findings, ONEIB_WARNING, "vf-untold",
-                                  "on the host: oneib hca; journalctl -u oneib-node", err,
-                                  "%s: it reports VF %s of VM %" PRIu32
-                                  " NIC %u, which it was never told of: that counts for nothing",
-                                  host.text, vf, record->vm_id, record->nic_id);
+        oneib_findings_note(findings, ONEIB_WARNING, "vf-untold",
+                            "on the host: oneib hca; journalctl -u oneib-node",
+                            "%s: it reports VF %s of VM %" PRIu32
+                            " NIC %u, which it was never told of: that counts for nothing",
+                            host.text, vf, record->vm_id, record->nic_id);
+        return;
     case ONEIB_STRAY_ORPHAN:
-        return oneib_findings_add(findings, ONEIB_WARNING, "vf-orphan",
-                                  "detach it there with virsh, or power the VM off", err,
-                                  "%s: the domain of VM %" PRIu32
-                                  " has VF %s of a NIC %u that OpenNebula does not know; it is "
-                                  "closed",
-                                  host.text, record->vm_id, vf, record->nic_id);
+        oneib_findings_note(findings, ONEIB_WARNING, "vf-orphan",
+                            "detach it there with virsh, or power the VM off",
+                            "%s: the domain of VM %" PRIu32
+                            " has VF %s of a NIC %u that OpenNebula does not know; it is "
+                            "closed",
+                            host.text, record->vm_id, vf, record->nic_id);
+        return;
     case ONEIB_STRAY_ZOMBIE:
-        return oneib_findings_add(findings, ONEIB_WARNING, "vf-zombie",
-                                  "look at the domain on the host, then end it with virsh destroy",
-                                  err,
-                                  "%s: a domain of VM %" PRIu32
-                                  " runs with VF %s, and OpenNebula has no such VM there; it is "
-                                  "closed",
-                                  host.text, record->vm_id, vf);
+        oneib_findings_note(findings, ONEIB_WARNING, "vf-zombie",
+                            "look at the domain on the host, then end it with virsh destroy",
+                            "%s: a domain of VM %" PRIu32
+                            " runs with VF %s, and OpenNebula has no such VM there; it is "
+                            "closed",
+                            host.text, record->vm_id, vf);
+        return;
     }
-    return 0;
 }
 
-int oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        double now, struct oneib_findings *findings, struct oneib_error *err)
+void oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                         double now, struct oneib_findings *findings)
 {
     for (size_t i = 0; i < strays->count; i++)
-        if (lasts(&strays->items[i], now) && report(&strays->items[i], cloud, findings, err) < 0)
-            return -1;
-    return 0;
+        if (lasts(&strays->items[i], now))
+            report(&strays->items[i], cloud, findings);
 }
 
 void oneib_strays_clear(struct oneib_strays *strays)

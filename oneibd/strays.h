@@ -37,14 +37,13 @@ struct oneib_strays {
 };
 
 /* What there is now; `since` of what was there stays. nodes: by host id. */
-int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        const struct oneib_node_snapshot *nodes, size_t node_count, double now,
-                        struct oneib_error *err);
+void oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                         const struct oneib_node_snapshot *nodes, size_t node_count, double now);
 /* VFs of that host that are no longer free without OpenNebula knowing of it. */
 size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id);
 /* Adds vf-not-granted, vf-untold, vf-orphan and vf-zombie for those that last. */
-int oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        double now, struct oneib_findings *findings, struct oneib_error *err);
+void oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                         double now, struct oneib_findings *findings);
 /* How many last. */
 size_t oneib_strays_lasting(const struct oneib_strays *strays, double now);
 void oneib_strays_clear(struct oneib_strays *strays);

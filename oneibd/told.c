@@ -16,44 +16,36 @@ static size_t place_of(const struct oneib_told *told, const struct oneib_nic_nam
     return ONEIB_LOWER_BOUND(i, told->count, oneib_nic_name_compare(&told->items[i].nic, nic) < 0);
 }
 
-static int note(struct oneib_told *told, const struct oneib_nic_name *nic, double until,
-                struct oneib_error *err)
+static void note(struct oneib_told *told, const struct oneib_nic_name *nic, double until)
 {
     const size_t place = place_of(told, nic);
     if (place < told->count && oneib_nic_name_compare(&told->items[place].nic, nic) == 0) {
         if (until == 0)
             told->items[place].until = 0;
-        return 0;
+        return;
     }
-    if (oneib_reserve(&told->items, &told->capacity, told->count + 1, sizeof *told->items, err) < 0)
-        return -1;
+    oneib_grow(&told->items, &told->capacity, told->count + 1, sizeof *told->items);
     memmove(told->items + place + 1, told->items + place,
             (told->count - place) * sizeof *told->items);
     told->items[place] = (struct oneib_told_nic){*nic, until};
     told->count++;
-    return 0;
 }
 
-int oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
-                      double now, struct oneib_error *err)
+void oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
+                       double now)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_nic_name nic = nic_of_record(&records[i]);
-        if (note(told, &nic, now + ONEIB_TOLD_BEFORE_MS, err) < 0)
-            return -1;
+        note(told, &nic, now + ONEIB_TOLD_BEFORE_MS);
     }
-    return 0;
 }
 
-int oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count,
-                    struct oneib_error *err)
+void oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_nic_name nic = {.vm_id = grants[i].vm_id, .nic_id = grants[i].nic_id};
-        if (note(told, &nic, 0, err) < 0)
-            return -1;
+        note(told, &nic, 0);
     }
-    return 0;
 }
 
 static bool is_in_table(const struct oneib_vf_record *records, size_t count,

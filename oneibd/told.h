@@ -28,11 +28,10 @@ struct oneib_told {
 };
 
 /* The first table of the node's that this daemon has heard. */
-int oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
-                      double now, struct oneib_error *err);
+void oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
+                       double now);
 /* It is sent this list. */
-int oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count,
-                    struct oneib_error *err);
+void oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count);
 /* It follows the list that it was sent last (NULL: none), and this is its whole table: what is in
  * neither is forgotten. */
 void oneib_told_report(struct oneib_told *told, const struct oneib_grant_list *sent,

@@ -9,8 +9,7 @@ static void say_item(const struct oneib_cloud *cloud, const struct oneib_news_it
     oneib_autotext struct oneib_text line = {0};
     oneib_news_append(cloud, item, fresh, &line);
     oneib_log(item->kind == ONEIB_NEWS_REFUSED ? ONEIB_LOG_WARNING : ONEIB_LOG_INFO, "%s",
-              oneib_text_failed(&line) ? "a member changed, and there is no memory to say which"
-                                       : line.data);
+              line.data);
 }
 
 static void say(const struct oneib_cloud *cloud, const struct oneib_news *news, bool fresh)
@@ -46,28 +45,20 @@ static void find_news(struct oneib_trail *trail, const struct oneib_snapshot *sn
     oneib_news_prove(&evidence, now, &trail->leaving, news);
 }
 
-int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
-                       const struct oneib_changes *changes, bool fresh, bool gated,
-                       struct oneib_error *err)
+void oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
+                        const struct oneib_changes *changes, bool fresh, bool gated)
 {
     struct oneib_roster now;
     struct oneib_news news = {0};
     oneib_roster_make(&snapshot->cloud, &snapshot->desired, &now);
-    int status = 0;
     if (trail->begun && gated)
-        status = oneib_roster_postpone(&trail->roster, &snapshot->desired.table, &now, err);
-    if (status == 0)
-        find_news(trail, snapshot, changes, &now, &news);
-    if (status == 0) {
-        say(&snapshot->cloud, &news, fresh);
-        oneib_roster_clear(&trail->roster);
-        trail->roster = now;
-        trail->begun = true;
-    } else {
-        oneib_roster_clear(&now);
-    }
+        oneib_roster_postpone(&trail->roster, &snapshot->desired.table, &now);
+    find_news(trail, snapshot, changes, &now, &news);
+    say(&snapshot->cloud, &news, fresh);
+    oneib_roster_clear(&trail->roster);
+    trail->roster = now;
+    trail->begun = true;
     oneib_news_clear(&news);
-    return status;
 }
 
 void oneib_trail_clear(struct oneib_trail *trail)

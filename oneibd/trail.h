@@ -20,11 +20,10 @@ struct oneib_trail {
  * else as information, and one that counts the rest. changes: from the file that was in force to
  * snapshot->desired.table. fresh: snapshot->subnet was read in this reconciliation. gated:
  * snapshot->desired.table is not yet all that is desired; what is held up is told when it is not
- * any more. On failure nothing was logged, and the next call says it too.
+ * any more.
  */
-int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
-                       const struct oneib_changes *changes, bool fresh, bool gated,
-                       struct oneib_error *err);
+void oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
+                        const struct oneib_changes *changes, bool fresh, bool gated);
 void oneib_trail_clear(struct oneib_trail *trail);
 
 #endif

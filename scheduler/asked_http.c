@@ -159,7 +159,7 @@ struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked 
         http->server = start(http, fd); /* has the socket now, also if it fails */
         if (http->server)
             return http;
-        oneib_fail(err, ONEIB_ERROR_MEMORY, "scheduler.listen: no server can be made for %s",
+        oneib_fail(err, ONEIB_ERROR_SYSTEM, "scheduler.listen: no server can be made for %s",
                    address);
     }
     free(http);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/placing.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "opennebula/credentials.h"
 #include "placement/arrange.h"
 #include "placement/links_file.h"
@@ -54,9 +55,7 @@ static int take_vms(void *context, const char *xml, size_t length, uint32_t firs
 static int ask_vms(struct placing *placing, struct oneib_error *err)
 {
     const struct oneib_sched_message *message = placing->message;
-    uint32_t *ids = calloc(message->requirement_count + 1, sizeof *ids);
-    if (!ids)
-        return oneib_fail_memory(err);
+    uint32_t *ids = oneib_alloc(message->requirement_count + 1, sizeof *ids);
     for (size_t i = 0; i < message->requirement_count; i++)
         ids[i] = message->requirements[i].vm_id;
     const int status =

@@ -2,6 +2,7 @@
 #include "deployment.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,9 +11,8 @@
 static char *path_beside(const char *deployment_file)
 {
     const char *slash = strrchr(deployment_file, '/');
-    char *path;
     const int directory = slash ? (int)(slash - deployment_file + 1) : 0;
-    return asprintf(&path, "%.*s" DOCUMENT, directory, deployment_file) < 0 ? NULL : path;
+    return oneib_asprintf("%.*s" DOCUMENT, directory, deployment_file);
 }
 
 int deployment_read_vm(struct action *action, struct oneib_error *err)
@@ -20,8 +20,6 @@ int deployment_read_vm(struct action *action, struct oneib_error *err)
     oneib_autofree char *path = path_beside(action->arguments[0]);
     oneib_autofree char *xml = NULL;
     size_t length;
-    if (!path)
-        return oneib_fail_memory(err);
     if (oneib_file_read(path, ONEIB_VM_DOCUMENT_MAX, &xml, &length, err) < 0)
         return oneib_wrap(err,
                           "VM %" PRIu32

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm/upstream.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/memory_file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -83,16 +84,11 @@ static char **make_argv(const struct oneib_upstream *upstream)
     size_t count = 0;
     while (upstream->arguments[count])
         count++;
-    char **argv = calloc(count + 2, sizeof *argv);
-    if (!argv)
-        return NULL;
-    argv[0] = strdup(upstream->path);
+    char **argv = oneib_alloc(count + 2, sizeof *argv);
+    argv[0] = oneib_strdup(upstream->path);
     for (size_t i = 0; i < count; i++)
         argv[i + 1] = upstream->arguments[i];
-    if (argv[0])
-        return argv;
-    free(argv);
-    return NULL;
+    return argv;
 }
 
 /* A process group of its own: a script that is ended must not leave behind what it waits for. And
@@ -182,8 +178,6 @@ int oneib_upstream_run(const struct oneib_upstream *upstream, const char *input,
     if (file < 0)
         return oneib_fail_errno(err, errno, "preparing the input of %s", upstream->path);
     char **argv = make_argv(upstream);
-    if (!argv)
-        return oneib_fail_memory(err);
     const int result = run(upstream, argv, file, status, err);
     free(argv[0]);
     free(argv);

@@ -53,7 +53,7 @@ static void say(void (*report)(const struct oneib_error *what, struct oneib_text
 {
     oneib_autotext struct oneib_text line = {0};
     report(what, &line);
-    fputs(line.data ? line.data : "out of memory\n", stderr);
+    fputs(line.data, stderr);
 }
 
 static void say_warnings(const struct oneib_text *warnings)

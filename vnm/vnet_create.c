@@ -30,8 +30,6 @@ static int read_network(const struct oneib_config *config, uint64_t id,
                           &input, &input_length, err) < 0)
         return -1;
     oneib_autofree char *xml = oneib_base64_decode(input, input_length, &length);
-    if (!xml && length > 0)
-        return oneib_fail_memory(err);
     if (!xml)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "the network's document is not base64");
     if (oneib_new_network_parse(xml, length, config->one.vn_mad, network, err) < 0)

@@ -52,8 +52,7 @@ static void warn(const struct oneib_error *left)
 {
     oneib_autotext struct oneib_text line = {0};
     oneib_report_warning(left, &line);
-    if (line.data)
-        fputs(line.data, stderr);
+    fputs(line.data, stderr);
 }
 
 /* What the driver gives, and then the operator's hooks; when one of those fails it is taken back.
@@ -85,7 +84,7 @@ static int arrive(struct call *call, struct oneib_error *err)
     size_t length;
     oneib_autofree char *document = oneib_base64_decode(call->input, call->input_length, &length);
     if (!document)
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "the VM's document is not base64");
     if (oneib_driver_arrive(&call->config, &call->vm, document, length, &left, err) < 0)
         return -1;
     if (left.code != ONEIB_ERROR_NONE)
@@ -155,7 +154,7 @@ static int report(const struct oneib_error *failure)
 {
     oneib_autotext struct oneib_text line = {0};
     oneib_report_failure(failure, &line);
-    fputs(line.data ? line.data : "out of memory\n", stderr);
+    fputs(line.data, stderr);
     return EXIT_FAILURE;
 }
 

@@ -732,5 +732,5 @@ int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_e
 bool oneib_one_error_is_general(enum oneib_error_code code)
 {
     return code == ONEIB_ERROR_UNREACHABLE || code == ONEIB_ERROR_AUTH ||
-           code == ONEIB_ERROR_MEMORY || code == ONEIB_ERROR_TIMEOUT;
+           code == ONEIB_ERROR_TIMEOUT;
 }

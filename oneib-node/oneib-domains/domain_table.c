@@ -27,17 +27,11 @@ static void remove_at(struct oneib_domain_table *table, size_t at)
     table->items[at] = table->items[--table->count];
 }
 
-/* The state is the table's from here on, or cleared. */
-static int add(struct oneib_domain_table *table, struct oneib_domain_state *state,
-               struct oneib_error *err)
+/* The state is the table's from here on. */
+static void add(struct oneib_domain_table *table, struct oneib_domain_state *state)
 {
-    if (oneib_reserve(&table->items, &table->capacity, table->count + 1, sizeof *table->items,
-                      err) < 0) {
-        oneib_domain_state_clear(state);
-        return -1;
-    }
+    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
     table->items[table->count++] = *state;
-    return 0;
 }
 
 /* Likewise. */
@@ -59,18 +53,15 @@ void oneib_domain_table_clear(struct oneib_domain_table *table)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Frees what libvirt has listed. */
-static int add_listed(virDomainPtr *domains, size_t count, struct oneib_domain_table *table,
-                      struct oneib_error *err)
+static void add_listed(virDomainPtr *domains, size_t count, struct oneib_domain_table *table)
 {
-    int status = 0;
     for (size_t i = 0; i < count; i++) {
         struct oneib_domain_state state;
-        if (status == 0 && oneib_libvirt_read(domains[i], &state) == ONEIB_DOMAIN_FOUND)
-            status = add(table, &state, err);
+        if (oneib_libvirt_read(domains[i], &state) == ONEIB_DOMAIN_FOUND)
+            add(table, &state);
         virDomainFree(domains[i]);
     }
     free(domains);
-    return status;
 }
 
 /* What is known of processes is known of all that still run. */
@@ -92,15 +83,14 @@ int oneib_domain_table_fill(virConnectPtr libvirt, struct oneib_domain_table *ta
         return oneib_libvirt_fail(err, "listing domains");
     struct oneib_domain_table older = *table;
     *table = (struct oneib_domain_table){.ends = older.ends};
-    const int status = add_listed(domains, (size_t)count, table, err);
+    add_listed(domains, (size_t)count, table);
     inherit_all(table, &older);
     oneib_domain_table_clear(&older);
-    return status;
+    return 0;
 }
 
-int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
-                              struct oneib_domain_table *table, bool *changed,
-                              struct oneib_error *err)
+void oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
+                               struct oneib_domain_table *table, bool *changed)
 {
     struct oneib_domain_state state;
     const size_t at = find(table, uuid);
@@ -111,13 +101,14 @@ int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VI
     if (was_there != is_there ||
         (is_there && !oneib_domain_states_are_equal(&table->items[at], &state)))
         *changed = true;
-    if (is_there && !was_there)
-        return add(table, &state, err);
+    if (is_there && !was_there) {
+        add(table, &state);
+        return;
+    }
     if (is_there)
         replace_at(table, at, &state);
     else if (was_there)
         remove_at(table, at);
-    return 0;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -14,14 +14,13 @@ struct oneib_domain_table {
     int ends; /* epoll: the domains' processes, readable when one has ended; borrowed */
 };
 
-/* Reads all of them, in the place of what was there. -1: libvirt, or memory. */
+/* Reads all of them, in the place of what was there. -1: libvirt. */
 int oneib_domain_table_fill(virConnectPtr libvirt, struct oneib_domain_table *table,
                             struct oneib_error *err);
 /* Reads one again: it may be new, or gone. *changed is set when it is another than before, and left
  * alone otherwise. */
-int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
-                              struct oneib_domain_table *table, bool *changed,
-                              struct oneib_error *err);
+void oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
+                               struct oneib_domain_table *table, bool *changed);
 /* Looks for the processes of domains that run with devices, which libvirt has noted in the
  * directory, and which of them have ended. *changed as above. */
 void oneib_domain_table_follow(struct oneib_domain_table *table, const char *directory,

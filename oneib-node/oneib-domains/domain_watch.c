@@ -4,6 +4,7 @@
  * is asked from within a callback, and what comes ten times is done once.
  */
 #include "oneib-node/oneib-domains/domain_watch.h"
+#include "base/memory.h"
 #include "oneib-node/oneib-domains/domain_table.h"
 #include "oneib-node/oneib-domains/domains_message.h"
 #include "oneib-node/oneib-domains/libvirt_events.h"
@@ -277,9 +278,7 @@ static int read_changed(struct oneib_domain_watch *watch, bool *changed, struct 
         return oneib_domain_table_fill(watch->libvirt, &watch->table, err);
     }
     for (size_t i = 0; i < count; i++)
-        if (oneib_domain_table_update(watch->libvirt, watch->changed[i], &watch->table, changed,
-                                      err) < 0)
-            return -1;
+        oneib_domain_table_update(watch->libvirt, watch->changed[i], &watch->table, changed);
     return 0;
 }
 
@@ -346,9 +345,7 @@ static int add_to_loop(struct oneib_domain_watch *watch, struct oneib_error *err
 int oneib_domain_watch_open(const struct oneib_domain_watch_options *options,
                             struct oneib_domain_watch **watch, struct oneib_error *err)
 {
-    *watch = calloc(1, sizeof **watch);
-    if (!*watch)
-        return oneib_fail_memory(err);
+    *watch = oneib_alloc(1, sizeof **watch);
     **watch = (struct oneib_domain_watch){
         .uri = options->uri,
         .socket = options->socket,

@@ -2,6 +2,7 @@
 #include "oneib-node/oneib-domains/libvirt_events.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include <libvirt/virterror.h>
 #include <libxml/xmlerror.h>
 #include <stdlib.h>
@@ -88,12 +89,11 @@ static int read_all(virDomainPtr domain, struct oneib_domain_state *state, struc
 enum oneib_domain_found oneib_libvirt_read(virDomainPtr domain, struct oneib_domain_state *state)
 {
     const char *name = virDomainGetName(domain);
-    *state = (struct oneib_domain_state){.name = strdup(name ? name : ""), .id = -1, .process = -1};
+    *state = (struct oneib_domain_state){
+        .name = oneib_strdup(name ? name : ""), .id = -1, .process = -1};
     virDomainGetUUID(domain, state->uuid);
     virResetLastError();
-    if (!state->name) {
-        oneib_fail_memory(&state->wrong);
-    } else if (read_all(domain, state, &state->wrong) < 0) {
+    if (read_all(domain, state, &state->wrong) < 0) {
         if (is_gone()) {
             oneib_domain_state_clear(state);
             return ONEIB_DOMAIN_GONE;

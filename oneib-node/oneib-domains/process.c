@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/oneib-domains/process.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -66,8 +67,8 @@ static bool has_uuid(const char *line, size_t length, const char *uuid)
 
 static bool is_of(pid_t pid, const char *uuid)
 {
-    oneib_autofree char *line = malloc(COMMAND_LINE_MAX);
-    return line && has_uuid(line, read_command_line(pid, line, COMMAND_LINE_MAX), uuid);
+    oneib_autofree char *line = oneib_alloc(COMMAND_LINE_MAX, 1);
+    return has_uuid(line, read_command_line(pid, line, COMMAND_LINE_MAX), uuid);
 }
 
 int oneib_domain_process_open(const char *directory, const char *name, const char *uuid)

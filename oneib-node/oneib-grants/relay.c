@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/oneib-grants/relay.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "oneib-node/oneib-grants/link.h"
 #include <stdlib.h>
 #include <string.h>
@@ -172,9 +173,7 @@ int oneib_relay_turn(struct oneib_relay *relay, bool *is_over, struct oneib_erro
 
 int oneib_relay_open(int socket, struct oneib_relay **relay, struct oneib_error *err)
 {
-    *relay = calloc(1, sizeof **relay);
-    if (!*relay)
-        return oneib_fail_memory(err);
+    *relay = oneib_alloc(1, sizeof **relay);
     (*relay)->socket = socket;
     (*relay)->said_ms = oneib_now_ms();
     (*relay)->context = zmq_has("curve") ? zmq_ctx_new() : NULL;

@@ -72,7 +72,7 @@ static void admit(bool admitted)
     struct oneib_identity identity = {.host_id = 3};
     memcpy(identity.key, pair.public, sizeof identity.key);
     const struct oneib_identities identities = {.items = &identity, .count = admitted};
-    assert_int_equal(oneib_post_admit(post, &identities, &err), 0);
+    oneib_post_admit(post, &identities);
 }
 
 static void set_role(double read_ms)
@@ -92,7 +92,7 @@ static void send_list(uint64_t serial, uint32_t vm)
                                          .pkey = 5,
                                          .device = "mlx4_0",
                                          .guid = oneib_guid_encode(0, vm, 1)};
-    assert_int_equal(oneib_post_send(post, pair.public, serial, &list, &err), 0);
+    oneib_post_send(post, pair.public, serial, &list);
 }
 
 static void challenge(uint8_t number)
