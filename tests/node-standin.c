@@ -387,8 +387,6 @@ static void take(int fd, const struct oneib_request *request)
     struct oneib_error err;
     flock(lock, LOCK_EX);
     describe(request, &line);
-    if (oneib_text_failed(&line))
-        give_up("a line of calls");
     note(line.data);
     if (is_refused(line.data))
         refuse(fd, request, "the stand-in refuses");

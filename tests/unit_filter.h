@@ -35,12 +35,9 @@ static inline bool has_name(const struct names *names, const char *name)
 
 static inline void add_name(struct names *names, const char *name)
 {
-    struct oneib_error err;
     if (has_name(names, name))
         return;
-    assert_int_equal(oneib_reserve(&names->items, &names->capacity, names->count + 1,
-                                   sizeof *names->items, &err),
-                     0);
+    oneib_grow(&names->items, &names->capacity, names->count + 1, sizeof *names->items);
     names->items[names->count++] = strdup(name);
 }
 

@@ -24,11 +24,3 @@ void oneib_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
     memcpy(items, &grown, sizeof grown);
     *capacity = wanted;
 }
-
-int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size,
-                  struct oneib_error *err)
-{
-    (void)err;
-    oneib_grow(items, capacity, needed, item_size);
-    return 0;
-}

@@ -13,8 +13,4 @@
  */
 void oneib_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 
-/* The same, for callers that still look whether it failed: it returns 0. */
-int oneib_reserve(void *items, size_t *capacity, size_t needed, size_t item_size,
-                  struct oneib_error *err);
-
 #endif

@@ -54,11 +54,6 @@ int oneib_fail_errno(struct oneib_error *err, int errnum, const char *format, ..
     return -1;
 }
 
-int oneib_fail_memory(struct oneib_error *err)
-{
-    return oneib_fail(err, ONEIB_ERROR_MEMORY, "out of memory");
-}
-
 int oneib_wrap(struct oneib_error *err, const char *format, ...)
 {
     char context[sizeof err->text];
@@ -85,8 +80,6 @@ const char *oneib_error_code_name(enum oneib_error_code code)
         return "config";
     case ONEIB_ERROR_SYSTEM:
         return "system";
-    case ONEIB_ERROR_MEMORY:
-        return "memory";
     case ONEIB_ERROR_UNREACHABLE:
         return "unreachable";
     case ONEIB_ERROR_AUTH:

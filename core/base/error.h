@@ -19,7 +19,6 @@ enum oneib_error_code {
     ONEIB_ERROR_INPUT,       /* a value, document or file is malformed or out of range */
     ONEIB_ERROR_CONFIG,      /* oneib's own configuration is wrong */
     ONEIB_ERROR_SYSTEM,      /* a system call failed: system_errno says how */
-    ONEIB_ERROR_MEMORY,      /* allocation failed */
     ONEIB_ERROR_UNREACHABLE, /* a service (oned, the subnet manager, a umad port) does not answer */
     ONEIB_ERROR_AUTH,        /* oned refused the session */
     ONEIB_ERROR_PERMISSION,  /* oned knows the user but refuses the action or hides the object */
@@ -43,9 +42,6 @@ int oneib_fail(struct oneib_error *err, enum oneib_error_code code, const char *
 /* The same for a failed system call: ONEIB_ERROR_SYSTEM, ": " and strerror(errnum) appended. */
 int oneib_fail_errno(struct oneib_error *err, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Out of memory. Returns -1. */
-int oneib_fail_memory(struct oneib_error *err);
 
 /* Puts "CONTEXT: " in front of the text of an error that is set; keeps its code. Returns -1. */
 int oneib_wrap(struct oneib_error *err, const char *format, ...)

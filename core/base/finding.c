@@ -83,18 +83,6 @@ void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity se
     va_end(arguments);
 }
 
-int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
-                       const char *code, const char *fix, struct oneib_error *err,
-                       const char *format, ...)
-{
-    (void)err;
-    va_list arguments;
-    va_start(arguments, format);
-    add(findings, severity, code, fix, format, arguments);
-    va_end(arguments);
-    return 0;
-}
-
 void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
                               enum oneib_subject subject, uint32_t id)
 {

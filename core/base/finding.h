@@ -57,11 +57,6 @@ struct oneib_findings {
 void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,
                          const char *code, const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* The same, for callers that still look whether it failed: it returns 0. */
-int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
-                       const char *code, const char *fix, struct oneib_error *err,
-                       const char *format, ...) __attribute__((format(printf, 6, 7)));
-
 /*
  * The next finding names this object. Written so that it can be called while the arguments of
  * oneib_findings_note() are made: whoever names an object in a text says by that what the finding is

@@ -50,11 +50,6 @@ void oneib_text_printf(struct oneib_text *text, const char *format, ...)
     va_end(arguments);
 }
 
-bool oneib_text_failed(const struct oneib_text *text)
-{
-    return text->failed;
-}
-
 void oneib_text_clear(struct oneib_text *text)
 {
     free(text->data);

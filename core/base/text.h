@@ -11,7 +11,6 @@ struct oneib_text {
     char *data;    /* NUL terminated once anything was appended; NULL before. Owned. */
     size_t length; /* bytes, without the NUL */
     size_t capacity;
-    bool failed; /* for callers that still look: false */
 };
 
 void oneib_text_append(struct oneib_text *text, const char *string);
@@ -20,7 +19,6 @@ void oneib_text_printf(struct oneib_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void oneib_text_vprintf(struct oneib_text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-bool oneib_text_failed(const struct oneib_text *text);
 /* Frees the memory and makes *text empty and usable again. */
 void oneib_text_clear(struct oneib_text *text);
 

@@ -154,7 +154,7 @@ static int burst(struct bench *bench, struct oneib_error *err)
     if (reloads(bench, &before, err) < 0)
         return -1;
     if (pthread_create(&driver.thread, NULL, drive, &driver) != 0)
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_SYSTEM, "no thread can be made");
     int status = observe(bench, err);
     pthread_join(driver.thread, NULL);
     if (driver.status < 0) {

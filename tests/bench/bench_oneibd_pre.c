@@ -98,7 +98,7 @@ static int start(struct bench *bench, size_t round, struct oneib_error *err)
     bench_await_rest(bench->lab, BENCH_QUIET_MS);
     bench_listener_forget(bench->listener);
     if (pthread_create(&thread, NULL, look_on, &look) != 0)
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_SYSTEM, "no thread can be made");
     int status = lab_vm_deploy(bench->lab, vm, (uint32_t)look.host, err);
     if (status == 0)
         status = lab_node_driver(bench->lab, look.host, "pre", vm, err);

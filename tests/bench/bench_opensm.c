@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "bench_tools.h"
 #include <inttypes.h>
 #include <signal.h>
@@ -46,12 +47,10 @@ int bench_opensm_round(struct lab *lab, struct bench_observer *observer, size_t 
     const char *end = strrchr(before, ';');
     if (!end)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "no partition in the file");
-    oneib_autofree char *after = NULL;
-    const int size = asprintf(&after, "%.*s,\n  0x%016" PRIx64 "=full%s", (int)(end - before),
-                              before, change.guid, end);
-    if (size < 0)
-        return oneib_fail_memory(err);
-    if (time_change(&change, after, (size_t)size, true, &ms[0], err) < 0)
+    oneib_autofree char *after = oneib_asprintf("%.*s,\n  0x%016" PRIx64 "=full%s",
+                                                (int)(end - before), before, change.guid, end);
+    const size_t size = strlen(after);
+    if (time_change(&change, after, size, true, &ms[0], err) < 0)
         return -1;
     return time_change(&change, before, length, false, &ms[1], err);
 }

@@ -41,8 +41,6 @@ enum policy { PACKING, STRIPING, NEAR, APART, POLICIES };
 static const char *const policy_names[POLICIES] = {"rank, packing", "rank, striping", "ib",
                                                    "ib, by links"};
 
-static struct oneib_error err;
-
 struct fabric {
     const char *name;
     unsigned hosts, leaves;
@@ -148,12 +146,10 @@ static void fill_window(const struct cloud *cloud, const struct cluster *cluster
     const struct fabric *fabric = cloud->fabric;
     unsigned settled[LEAVES_MAX] = {0};
     *window = (struct oneib_window){0};
-    if (oneib_reserve(&window->hosts, &window->host_capacity, fabric->hosts, sizeof *window->hosts,
-                      &err) < 0 ||
-        oneib_reserve(&window->settled, &window->settled_capacity, fabric->leaves,
-                      sizeof *window->settled, &err) < 0 ||
-        oneib_reserve(&window->vms, &window->vm_capacity, wanted, sizeof *window->vms, &err) < 0)
-        stop(err.text);
+    oneib_grow(&window->hosts, &window->host_capacity, fabric->hosts, sizeof *window->hosts);
+    oneib_grow(&window->settled, &window->settled_capacity, fabric->leaves,
+               sizeof *window->settled);
+    oneib_grow(&window->vms, &window->vm_capacity, wanted, sizeof *window->vms);
     for (unsigned host = 0; host < fabric->hosts; host++)
         window->hosts[window->host_count++] =
             (struct oneib_open_host){host, fabric->leaf_of[host] + 1, VFS - cloud->used[host]};
@@ -193,9 +189,7 @@ static void fill_links(const struct cloud *cloud, const struct cluster *cluster,
                        struct oneib_links *links)
 {
     *links = (struct oneib_links){.routes = *cloud->fabric->routes};
-    if (oneib_reserve(&links->ports, &links->port_capacity, cloud->fabric->hosts,
-                      sizeof *links->ports, &err) < 0)
-        stop(err.text);
+    oneib_grow(&links->ports, &links->port_capacity, cloud->fabric->hosts, sizeof *links->ports);
     for (unsigned host = 0; host < cloud->fabric->hosts; host++)
         links->ports[links->port_count++] = (struct oneib_host_port_guid){host, host + 1};
     add_links_of(cluster, 1, links);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "fabric/fabric.h"
 #include <inttypes.h>
@@ -136,13 +137,11 @@ static int opensm_round(struct bench *bench, size_t host, struct oneib_error *er
         return oneib_fail(err, ONEIB_ERROR_INPUT, "no partition in the file");
 
     const uint64_t guid = lab_host_port_guid(bench->lab, host);
-    oneib_autofree char *after = NULL;
-    const int size = asprintf(&after, "%.*s,\n  0x%016" PRIx64 "=full%s", (int)(end - before),
-                              before, guid, end);
-    if (size < 0)
-        return oneib_fail_memory(err);
+    oneib_autofree char *after =
+        oneib_asprintf("%.*s,\n  0x%016" PRIx64 "=full%s", (int)(end - before), before, guid, end);
+    const size_t size = strlen(after);
     double *ms = &bench->opensm[bench->samples];
-    if (time_opensm(bench, guid, after, (size_t)size, true, &ms[0], err) < 0)
+    if (time_opensm(bench, guid, after, size, true, &ms[0], err) < 0)
         return -1;
     return time_opensm(bench, guid, before, length, false, &ms[1], err);
 }

@@ -2,7 +2,9 @@
 #include "bench_tools.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "opennebula/events.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -178,13 +180,13 @@ struct bench_listener {
 
 static void note(struct bench_listener *listener, const struct oneib_event *event)
 {
-    struct oneib_error ignored;
     pthread_mutex_lock(&listener->lock);
     listener->connected = oneib_events_stream(listener->events)->connected;
-    if (event->kind == ONEIB_EVENT_VM &&
-        oneib_reserve(&listener->messages, &listener->capacity, listener->count + 1,
-                      sizeof *listener->messages, &ignored) == 0)
+    if (event->kind == ONEIB_EVENT_VM) {
+        oneib_grow(&listener->messages, &listener->capacity, listener->count + 1,
+                   sizeof *listener->messages);
         listener->messages[listener->count++] = (struct message){event->id, oneib_now_ms()};
+    }
     pthread_cond_broadcast(&listener->came);
     pthread_mutex_unlock(&listener->lock);
 }
@@ -218,10 +220,10 @@ static bool wait_for_message(struct bench_listener *listener)
 
 struct bench_listener *bench_listener_open(const char *endpoint, struct oneib_error *err)
 {
-    struct bench_listener *listener = calloc(1, sizeof *listener);
+    struct bench_listener *listener = oneib_alloc(1, sizeof *listener);
     /* A program that is started meanwhile must not keep it open: it would stop nobody. */
-    if (!listener || pipe2(listener->stop, O_CLOEXEC) < 0) {
-        oneib_fail_memory(err);
+    if (pipe2(listener->stop, O_CLOEXEC) < 0) {
+        oneib_fail_errno(err, errno, "making a pipe");
         free(listener);
         return NULL;
     }

@@ -57,8 +57,6 @@ static int write_configuration(struct lab *lab, char **argv, struct oneib_error 
         "  key = \"%s/daemon.key\";\n};\n",
         lab_directory(lab), lab_directory(lab), lab_directory(lab), LAB_SM.name,
         lab_metrics_address(lab), lab->grants_address, lab->grants_address, lab_directory(lab));
-    if (oneib_text_failed(&config))
-        return oneib_fail_memory(err);
     return lab_write(lab, "oneib.conf", 0600, config.data, err);
 }
 
@@ -95,8 +93,6 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
                       "  pkey_wait = 10000;\n  guid_wait = 5000;\n  watch = 10000;\n"
                       "  unplug_wait = 1000;\n};\n",
                       lab_node_root(lab, host));
-    if (oneib_text_failed(&config))
-        return oneib_fail_memory(err);
     if (lab_write(lab, name, 0644, config.data, err) < 0)
         return -1;
     if (forget_daemons(lab, host, err) < 0)

@@ -108,8 +108,6 @@ static int write_config(struct lab *lab, const struct place *place, const struct
     append_unless_given(&config, more->daemon, "address", address);
     oneib_text_printf(&config, "  %s\n};\n%s\n", or_nothing(more->daemon), or_nothing(more->other));
     lab_ufm_settings(lab, &config);
-    if (oneib_text_failed(&session) || oneib_text_failed(&config))
-        return oneib_fail_memory(err);
     return lab_write(lab, "one_auth", 0600, session.data, err) < 0 ||
                    lab_write(lab, place->config, 0600, config.data, err) < 0
                ? -1

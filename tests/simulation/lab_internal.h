@@ -55,8 +55,8 @@ struct lab {
 /* lab_give_keys(), unless a daemon runs that does it, or faults are set. */
 void lab_play_daemon(struct lab *lab);
 
-/* Keeps text (allocated) until the lab is closed. NULL: out of memory, with err set. */
-const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err);
+/* Keeps text (allocated) until the lab is closed. */
+const char *lab_keep(struct lab *lab, char *text);
 
 struct lab_program {
     const char *name; /* its log is DIRECTORY/NAME.log when out is -1 */
@@ -116,9 +116,9 @@ int lab_await_text(struct lab *lab, const char *file, long start, const char *te
 /* Bytes of DIRECTORY/file, 0 when it is not there. */
 long lab_size(struct lab *lab, const char *file);
 /* For an error's text, since the log goes with the lab: "opensm.log ends with:" and its last lines,
- * or "it has said nothing". To be freed; NULL: out of memory. */
+ * or "it has said nothing". To be freed. */
 char *lab_log_end(struct lab *lab, const char *file);
-/* All of DIRECTORY/file (to be freed), "" when it is not there. NULL: out of memory. */
+/* All of DIRECTORY/file (to be freed), "" when it is not there. */
 char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
 char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err);
 

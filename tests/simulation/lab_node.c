@@ -3,6 +3,7 @@
 #include "lab_node.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "grants/daemons.h"
 #include "lab_node_internal.h"
@@ -141,8 +142,6 @@ static int write_plan(struct lab *lab, struct oneib_error *err)
         oneib_text_printf(&plan, "%s %s %" PRIx64 "\n", lab_node_root(lab, host), route,
                           lab_host_port_guid(lab, host));
     }
-    if (oneib_text_failed(&plan))
-        return oneib_fail_memory(err);
     return lab_write(lab, LAB_NODES "/plan", 0644, plan.data, err);
 }
 
@@ -200,8 +199,6 @@ static int tell_daemons(struct lab *lab, size_t host, struct oneib_error *err)
     if (lab->nodes->options.second)
         daemons.items[daemons.count++] = *lab->nodes->options.second;
     oneib_daemons_render(&daemons, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     static const char *const directories[] = {"/var", "/var/lib", "/var/lib/oneib-node"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         if (make_node_directory(lab, host, directories[i], err) < 0)
@@ -222,8 +219,6 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
                       "  guid_wait = %u;\n  watch = %u;\n};\n",
                       lab->directory, domains, options->pkey_wait_ms, options->guid_wait_ms,
                       options->watch_ms);
-    if (oneib_text_failed(&config))
-        return oneib_fail_memory(err);
     return lab_write(lab, name, 0644, config.data, err) < 0 ||
                    lab_node_write_domains(lab, host, err) < 0 || tell_daemons(lab, host, err) < 0
                ? -1
@@ -233,13 +228,9 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
 static int plan_roots(struct lab *lab, const struct lab_node_options *options,
                       struct oneib_error *err)
 {
-    lab->nodes = calloc(1, sizeof *lab->nodes);
-    if (!lab->nodes)
-        return oneib_fail_memory(err);
+    lab->nodes = oneib_alloc(1, sizeof *lab->nodes);
     lab->nodes->options = *options;
-    lab->nodes->roots = calloc(lab_host_count(lab), sizeof *lab->nodes->roots);
-    if (!lab->nodes->roots)
-        return oneib_fail_memory(err);
+    lab->nodes->roots = oneib_alloc(lab_host_count(lab), sizeof *lab->nodes->roots);
     for (size_t host = 0; host < lab_host_count(lab); host++) {
         char name[64];
         const char *hca = lab_host_hca(lab, host, err);

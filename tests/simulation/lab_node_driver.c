@@ -5,6 +5,7 @@
  */
 #include "../base64.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lab_node_internal.h"
 #include <inttypes.h>
@@ -117,25 +118,17 @@ static void reduce(const struct document *document, struct oneib_text *text)
     oneib_text_append(text, "</VM>");
 }
 
-static char *encode(const struct oneib_text *text, struct oneib_error *err)
+static char *encode(const struct oneib_text *text)
 {
     const size_t length = base64_length(text->length);
-    oneib_autofree char *line = malloc(length + 1);
+    oneib_autofree char *line = oneib_alloc(length + 1, 1);
     struct oneib_text lines = {0};
-    if (!line || oneib_text_failed(text) || !text->data) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
     base64_encode(text->data, text->length, line);
     for (size_t i = 0; i < length; i += LINE) {
         oneib_text_append_bytes(&lines, line + i, length - i < LINE ? length - i : LINE);
         oneib_text_append(&lines, length - i <= LINE ? "\n" : "");
     }
-    if (!oneib_text_failed(&lines))
-        return lines.data;
-    oneib_text_clear(&lines);
-    oneib_fail_memory(err);
-    return NULL;
+    return lines.data;
 }
 
 /* A form of libvirt's UUIDs, as the stand-in gives it once the VM runs. */
@@ -186,7 +179,7 @@ static int call_action(struct lab *lab, size_t host, const char *action,
         argv[2] = own_name;
     }
     reduce(document, &text);
-    oneib_autofree char *input = encode(&text, err);
+    oneib_autofree char *input = encode(&text);
     return own_name && input ? call(lab, host, argv, document->id, input, err) : -1;
 }
 

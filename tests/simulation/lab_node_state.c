@@ -41,8 +41,6 @@ int lab_node_write_domains(struct lab *lab, size_t host, struct oneib_error *err
         if (lab->nodes->domains[i].host == host)
             render_domain(&lab->nodes->domains[i], &text);
     oneib_text_append(&text, "</node>\n");
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     lab_node_file(lab, host, ".xml", name, sizeof name);
     lab_node_file(lab, host, ".xml.new", new_name, sizeof new_name);
     const char *path = lab_path(lab, name, err), *new_path = lab_path(lab, new_name, err);
@@ -61,10 +59,10 @@ static int add_domain(struct lab *lab, size_t host, uint32_t vm, struct oneib_er
     struct lab_nodes *nodes = lab->nodes;
     struct lab_node_claim claims[LAB_NODE_CLAIMS];
     size_t count;
-    if (lab_node_claims(lab, host, claims, &count, err) < 0 ||
-        oneib_reserve(&nodes->domains, &nodes->domain_capacity, nodes->domain_count + 1,
-                      sizeof *nodes->domains, err) < 0)
+    if (lab_node_claims(lab, host, claims, &count, err) < 0)
         return -1;
+    oneib_grow(&nodes->domains, &nodes->domain_capacity, nodes->domain_count + 1,
+               sizeof *nodes->domains);
     struct lab_domain *domain = &nodes->domains[nodes->domain_count++];
     *domain = (struct lab_domain){.host = host, .vm = vm};
     for (size_t i = 0; i < count; i++)

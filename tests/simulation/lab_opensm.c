@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Real opensm on the simulated fabric. */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lab_internal.h"
 #include <errno.h>
@@ -79,10 +80,6 @@ static const char *write_settings(struct lab *lab, const struct lab_sm *sm, stru
     oneib_autotext struct oneib_text text = {0};
     snprintf(file, sizeof file, "%s/opensm.conf", sm->name);
     oneib_text_printf(&text, "%s%s", configuration, sm->options ? sm->options : "");
-    if (oneib_text_failed(&text)) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
     return lab_write(lab, file, 0600, text.data, err) < 0 ? NULL : lab_path(lab, file, err);
 }
 
@@ -101,10 +98,8 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
         return oneib_fail_errno(err, errno, "making %s", directory);
     /* The new one's messages must not be mistaken for an earlier run's. */
     unlink(log_path);
-    oneib_autofree char *temporary = NULL, *cache = NULL;
-    if (asprintf(&temporary, "OSM_TMP_DIR=%s", directory) < 0 ||
-        asprintf(&cache, "OSM_CACHE_DIR=%s", directory) < 0)
-        return oneib_fail_memory(err);
+    oneib_autofree char *temporary = oneib_asprintf("OSM_TMP_DIR=%s", directory);
+    oneib_autofree char *cache = oneib_asprintf("OSM_CACHE_DIR=%s", directory);
     const char *settings = write_settings(lab, sm, err);
     if (!settings)
         return -1;

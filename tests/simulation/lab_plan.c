@@ -14,50 +14,38 @@
 
 /* ---- nodes and cables ------------------------------------------------------------------------ */
 
-static struct plan_node *add_node(struct lab_plan *plan, struct oneib_error *err)
+static struct plan_node *add_node(struct lab_plan *plan)
 {
-    if (oneib_reserve(&plan->nodes, &plan->node_capacity, plan->node_count + 1, sizeof *plan->nodes,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&plan->nodes, &plan->node_capacity, plan->node_count + 1, sizeof *plan->nodes);
     struct plan_node *node = &plan->nodes[plan->node_count++];
     *node = (struct plan_node){.way_here = NO_CABLE};
     return node;
 }
 
-static int add_hca(struct lab_plan *plan, const char *name, unsigned number,
-                   struct oneib_error *err)
+static void add_hca(struct lab_plan *plan, const char *name, unsigned number)
 {
-    struct plan_node *node = add_node(plan, err);
-    if (!node)
-        return -1;
+    struct plan_node *node = add_node(plan);
     if (number == 0)
         snprintf(node->name, sizeof node->name, "%s", name);
     else
         snprintf(node->name, sizeof node->name, "%s%u", name, number);
-    return 0;
 }
 
-static int add_switch(struct lab_plan *plan, const char *name, unsigned number,
-                      struct oneib_error *err)
+static void add_switch(struct lab_plan *plan, const char *name, unsigned number)
 {
-    if (add_hca(plan, name, number, err) < 0)
-        return -1;
+    add_hca(plan, name, number);
     plan->nodes[plan->node_count - 1].is_switch = true;
     plan->switches++;
-    return 0;
 }
 
 /* At the next free port of each. */
-static int add_cable(struct lab_plan *plan, size_t a, size_t b, struct oneib_error *err)
+static void add_cable(struct lab_plan *plan, size_t a, size_t b)
 {
-    if (oneib_reserve(&plan->cables, &plan->cable_capacity, plan->cable_count + 1,
-                      sizeof *plan->cables, err) < 0)
-        return -1;
+    oneib_grow(&plan->cables, &plan->cable_capacity, plan->cable_count + 1, sizeof *plan->cables);
     if (!plan->nodes[a].is_switch && plan->nodes[a].ports == 0)
         plan->nodes[a].host_port = plan->cable_count;
     plan->cables[plan->cable_count++] =
         (struct plan_cable){{{a, ++plan->nodes[a].ports}, {b, ++plan->nodes[b].ports}}};
-    return 0;
 }
 
 static size_t first_switch(const struct lab_plan *plan)
@@ -65,48 +53,39 @@ static size_t first_switch(const struct lab_plan *plan)
     return 1 + plan->hosts + plan->extra_hosts;
 }
 
-static int add_hcas(struct lab_plan *plan, struct oneib_error *err)
+static void add_hcas(struct lab_plan *plan)
 {
-    if (add_hca(plan, LAB_SM_HCA, 0, err) < 0)
-        return -1;
+    add_hca(plan, LAB_SM_HCA, 0);
     for (unsigned host = 1; host <= plan->hosts; host++)
-        if (add_hca(plan, "H", host, err) < 0)
-            return -1;
+        add_hca(plan, "H", host);
     for (unsigned host = 1; host <= plan->extra_hosts; host++)
-        if (add_hca(plan, "X", host, err) < 0)
-            return -1;
-    return 0;
+        add_hca(plan, "X", host);
 }
 
 /* `hosts` compute hosts from the first one on, cabled to one switch, and perhaps to another. */
-static int cable_hosts(struct lab_plan *plan, size_t first, size_t hosts, size_t to,
-                       const size_t *second, struct oneib_error *err)
+static void cable_hosts(struct lab_plan *plan, size_t first, size_t hosts, size_t to,
+                        const size_t *second)
 {
-    for (size_t host = first; host < first + hosts; host++)
-        if (add_cable(plan, 1 + host, to, err) < 0 ||
-            (second && add_cable(plan, 1 + host, *second, err) < 0))
-            return -1;
-    return 0;
+    for (size_t host = first; host < first + hosts; host++) {
+        add_cable(plan, 1 + host, to);
+        if (second)
+            add_cable(plan, 1 + host, *second);
+    }
 }
 
-static int cable_extra_hosts(struct lab_plan *plan, struct oneib_error *err)
+static void cable_extra_hosts(struct lab_plan *plan)
 {
     for (size_t host = 0; host < plan->extra_hosts; host++)
-        if (add_cable(plan, 1 + plan->hosts + host, first_switch(plan), err) < 0)
-            return -1;
-    return 0;
+        add_cable(plan, 1 + plan->hosts + host, first_switch(plan));
 }
 
 /* ---- a fat tree: leaves, and spines that each leaf has a cable to ---------------------------- */
 
-static int cable_spines(const struct lab_options *options, struct lab_plan *plan, size_t leaves,
-                        struct oneib_error *err)
+static void cable_spines(const struct lab_options *options, struct lab_plan *plan, size_t leaves)
 {
     for (size_t leaf = 0; leaf < options->leaves; leaf++)
         for (size_t spine = 0; spine < options->spines; spine++)
-            if (add_cable(plan, leaves + leaf, leaves + options->leaves + spine, err) < 0)
-                return -1;
-    return 0;
+            add_cable(plan, leaves + leaf, leaves + options->leaves + spine);
 }
 
 static int plan_tree(const struct lab_options *options, struct lab_plan *plan,
@@ -118,21 +97,18 @@ static int plan_tree(const struct lab_options *options, struct lab_plan *plan,
     plan->hosts = (size_t)options->leaves * options->hosts_per_leaf;
     plan->ports_per_host = 1;
     const size_t leaves = first_switch(plan);
-    if (add_hcas(plan, err) < 0)
-        return -1;
+    add_hcas(plan);
     for (unsigned leaf = 1; leaf <= options->leaves; leaf++)
-        if (add_switch(plan, "L", leaf, err) < 0)
-            return -1;
+        add_switch(plan, "L", leaf);
     for (unsigned spine = 1; spine <= options->spines; spine++)
-        if (add_switch(plan, "S", spine, err) < 0)
-            return -1;
-    if (add_cable(plan, 0, leaves, err) < 0)
-        return -1;
+        add_switch(plan, "S", spine);
+    add_cable(plan, 0, leaves);
     for (size_t leaf = 0; leaf < options->leaves; leaf++)
-        if (cable_hosts(plan, leaf * options->hosts_per_leaf, options->hosts_per_leaf,
-                        leaves + leaf, NULL, err) < 0)
-            return -1;
-    return cable_extra_hosts(plan, err) < 0 ? -1 : cable_spines(options, plan, leaves, err);
+        cable_hosts(plan, leaf * options->hosts_per_leaf, options->hosts_per_leaf, leaves + leaf,
+                    NULL);
+    cable_extra_hosts(plan);
+    cable_spines(options, plan, leaves);
+    return 0;
 }
 
 /* ---- any other shape ------------------------------------------------------------------------- */
@@ -153,13 +129,10 @@ static int find_switch(const struct lab_plan *plan, const char *name, size_t *fo
     return oneib_fail(err, ONEIB_ERROR_INPUT, "planning the fabric: there is no switch %s", name);
 }
 
-static int add_switches(const struct lab_options *options, struct lab_plan *plan,
-                        struct oneib_error *err)
+static void add_switches(const struct lab_options *options, struct lab_plan *plan)
 {
     for (const struct lab_switch *place = options->shape->switches; place->name; place++)
-        if (add_switch(plan, place->name, 0, err) < 0)
-            return -1;
-    return 0;
+        add_switch(plan, place->name, 0);
 }
 
 static int cable_all_hosts(const struct lab_options *options, struct lab_plan *plan,
@@ -169,9 +142,9 @@ static int cable_all_hosts(const struct lab_options *options, struct lab_plan *p
     for (const struct lab_switch *place = options->shape->switches; place->name; place++) {
         const unsigned hosts = hosts_of(options, place);
         if (find_switch(plan, place->name, &here, err) < 0 ||
-            (place->second && find_switch(plan, place->second, &second, err) < 0) ||
-            cable_hosts(plan, first, hosts, here, place->second ? &second : NULL, err) < 0)
+            (place->second && find_switch(plan, place->second, &second, err) < 0))
             return -1;
+        cable_hosts(plan, first, hosts, here, place->second ? &second : NULL);
         first += hosts;
     }
     return 0;
@@ -182,11 +155,12 @@ static int cable_switches(const struct lab_options *options, struct lab_plan *pl
 {
     size_t here = 0, there = 0;
     for (const struct lab_switch *place = options->shape->switches; place->name; place++)
-        for (size_t i = 0; i < LAB_SHAPE_CABLES && place->cables[i]; i++)
+        for (size_t i = 0; i < LAB_SHAPE_CABLES && place->cables[i]; i++) {
             if (find_switch(plan, place->name, &here, err) < 0 ||
-                find_switch(plan, place->cables[i], &there, err) < 0 ||
-                add_cable(plan, here, there, err) < 0)
+                find_switch(plan, place->cables[i], &there, err) < 0)
                 return -1;
+            add_cable(plan, here, there);
+        }
     return 0;
 }
 
@@ -198,12 +172,13 @@ static int plan_shape(const struct lab_options *options, struct lab_plan *plan,
         plan->hosts += hosts_of(options, place);
         plan->ports_per_host = place->second ? 2 : plan->ports_per_host;
     }
-    return add_hcas(plan, err) < 0 || add_switches(options, plan, err) < 0 ||
-                   add_cable(plan, 0, first_switch(plan), err) < 0 ||
-                   cable_all_hosts(options, plan, err) < 0 || cable_extra_hosts(plan, err) < 0 ||
-                   cable_switches(options, plan, err) < 0
-               ? -1
-               : 0;
+    add_hcas(plan);
+    add_switches(options, plan);
+    add_cable(plan, 0, first_switch(plan));
+    if (cable_all_hosts(options, plan, err) < 0)
+        return -1;
+    cable_extra_hosts(plan);
+    return cable_switches(options, plan, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

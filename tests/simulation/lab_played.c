@@ -31,8 +31,6 @@ int lab_played_daemon(struct lab *lab, const struct oneib_ledger_daemon *daemon,
     const struct oneib_daemons daemons = {.count = 1, .items = {*daemon}};
     oneib_autotext struct oneib_text text = {0};
     oneib_daemons_render(&daemons, &text);
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return append(lab, DAEMONS, text.data, err);
 }
 

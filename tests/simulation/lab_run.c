@@ -3,6 +3,7 @@
  * own pids. */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lab_internal.h"
 #include <errno.h>
@@ -36,64 +37,47 @@ static void environment_clear(struct environment *environment)
     free(environment->items);
 }
 
-static int environment_append(struct environment *environment, char *item, struct oneib_error *err)
+static void environment_append(struct environment *environment, char *item)
 {
-    if (oneib_reserve(&environment->items, &environment->capacity, environment->count + 1,
-                      sizeof *environment->items, err) < 0) {
-        free(item);
-        return -1;
-    }
+    oneib_grow(&environment->items, &environment->capacity, environment->count + 1,
+               sizeof *environment->items);
     environment->items[environment->count++] = item;
-    return 0;
 }
 
 /* Replaces an earlier one of that name. */
-static int environment_set(struct environment *environment, const char *item,
-                           struct oneib_error *err)
+static void environment_set(struct environment *environment, const char *item)
 {
     size_t name = strcspn(item, "=") + 1;
-    char *copy = strdup(item);
-    if (!copy)
-        return oneib_fail_memory(err);
+    char *copy = oneib_strdup(item);
     for (size_t i = 0; i < environment->count; i++) {
         if (strncmp(environment->items[i], item, name) == 0) {
             free(environment->items[i]);
             environment->items[i] = copy;
-            return 0;
+            return;
         }
     }
-    return environment_append(environment, copy, err);
+    environment_append(environment, copy);
 }
 
-static int environment_set_pair(struct environment *environment, const char *name,
-                                const char *value, struct oneib_error *err)
+static void environment_set_pair(struct environment *environment, const char *name,
+                                 const char *value)
 {
-    char *item = NULL;
-    if (asprintf(&item, "%s=%s", name, value) < 0)
-        return oneib_fail_memory(err);
-    int result = environment_set(environment, item, err);
-    free(item);
-    return result;
+    oneib_autofree char *item = oneib_asprintf("%s=%s", name, value);
+    environment_set(environment, item);
 }
 
-static int environment_enter_fabric(struct environment *environment, const char *hca,
-                                    const char *socket_name, struct oneib_error *err)
+static void environment_enter_fabric(struct environment *environment, const char *hca,
+                                     const char *socket_name)
 {
     /* A sanitised program must accept that the simulator's library is loaded before the
      * sanitiser's, and that it copies whole buffers out of shorter ones of its own. */
     const char *asan = getenv("ASAN_OPTIONS");
-    oneib_autofree char *relaxed = NULL;
-    if (asprintf(&relaxed, "%s%sverify_asan_link_order=0:replace_intrin=0", asan ? asan : "",
-                 asan ? ":" : "") < 0) {
-        relaxed = NULL;
-        return oneib_fail_memory(err);
-    }
-    return environment_set_pair(environment, "LD_PRELOAD", LAB_UMAD2SIM, err) < 0 ||
-                   environment_set_pair(environment, "SIM_HOST", hca, err) < 0 ||
-                   environment_set_pair(environment, "IBSIM_SOCKNAME", socket_name, err) < 0 ||
-                   environment_set_pair(environment, "ASAN_OPTIONS", relaxed, err) < 0
-               ? -1
-               : 0;
+    oneib_autofree char *relaxed = oneib_asprintf("%s%sverify_asan_link_order=0:replace_intrin=0",
+                                                  asan ? asan : "", asan ? ":" : "");
+    environment_set_pair(environment, "LD_PRELOAD", LAB_UMAD2SIM);
+    environment_set_pair(environment, "SIM_HOST", hca);
+    environment_set_pair(environment, "IBSIM_SOCKNAME", socket_name);
+    environment_set_pair(environment, "ASAN_OPTIONS", relaxed);
 }
 
 /* ld.so takes blanks and colons for the end of a path, and the build may be anywhere: the library
@@ -101,7 +85,6 @@ static int environment_enter_fabric(struct environment *environment, const char 
  */
 char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err)
 {
-    char *item = NULL;
     const char *link = lab_path(lab, strrchr(library, '/') + 1, err);
     if (!link)
         return NULL;
@@ -109,55 +92,38 @@ char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err)
         oneib_fail_errno(err, errno, "making %s", link);
         return NULL;
     }
-    if (asprintf(&item, "LD_PRELOAD=%s:%s", link, LAB_UMAD2SIM) < 0) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
-    return item;
+    return oneib_asprintf("LD_PRELOAD=%s:%s", link, LAB_UMAD2SIM);
 }
 
-static int environment_copy(struct environment *environment, struct oneib_error *err)
+static void environment_copy(struct environment *environment)
 {
     for (char **item = environ; *item; item++) {
-        char *copy = strdup(*item);
-        if (!copy)
-            return oneib_fail_memory(err);
-        if (environment_append(environment, copy, err) < 0)
-            return -1;
+        environment_append(environment, oneib_strdup(*item));
     }
-    return 0;
 }
 
 /* Ours, without what would put a program on a fabric that it is not meant for. */
-static int environment_make(const struct lab *lab, const struct lab_program *program,
-                            struct environment *environment, struct oneib_error *err)
+static void environment_make(const struct lab *lab, const struct lab_program *program,
+                             struct environment *environment)
 {
-    if (environment_copy(environment, err) < 0 ||
-        environment_set(environment, "PATH=" LAB_PATH, err) < 0 ||
-        environment_set(environment, "LD_PRELOAD=", err) < 0 ||
-        environment_set_pair(environment, "IBSIM_SOCKNAME", lab->socket_name, err) < 0)
-        return -1;
-    if (program->hca &&
-        environment_enter_fabric(environment, program->hca, lab->socket_name, err) < 0)
-        return -1;
+    environment_copy(environment);
+    environment_set(environment, "PATH=" LAB_PATH);
+    environment_set(environment, "LD_PRELOAD=");
+    environment_set_pair(environment, "IBSIM_SOCKNAME", lab->socket_name);
+    if (program->hca)
+        environment_enter_fabric(environment, program->hca, lab->socket_name);
     for (size_t i = 0; i < count_strings(program->environment); i++)
-        if (environment_set(environment, program->environment[i], err) < 0)
-            return -1;
-    return environment_append(environment, NULL, err);
+        environment_set(environment, program->environment[i]);
+    environment_append(environment, NULL);
 }
 
 /* Copies of the arguments, as exec wants them. */
-static int copy_arguments(const char *const *argv, struct environment *copy,
-                          struct oneib_error *err)
+static void copy_arguments(const char *const *argv, struct environment *copy)
 {
     for (size_t i = 0; i < count_strings(argv); i++) {
-        char *argument = strdup(argv[i]);
-        if (!argument)
-            return oneib_fail_memory(err);
-        if (environment_append(copy, argument, err) < 0)
-            return -1;
+        environment_append(copy, oneib_strdup(argv[i]));
     }
-    return environment_append(copy, NULL, err);
+    environment_append(copy, NULL);
 }
 
 static const char *environment_get(const struct environment *environment, const char *name)
@@ -222,20 +188,12 @@ static void become(const struct start *start)
 
 /* ---- in this process ------------------------------------------------------------------------- */
 
-static int add_child(struct lab *lab, const struct lab_program *program, pid_t pid,
-                     struct oneib_error *err)
+static void add_child(struct lab *lab, const struct lab_program *program, pid_t pid)
 {
-    char *copy = strdup(program->name);
-    if (!copy || oneib_reserve(&lab->children, &lab->child_capacity, lab->child_count + 1,
-                               sizeof *lab->children, err) < 0) {
-        free(copy);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        return oneib_fail_memory(err);
-    }
+    char *copy = oneib_strdup(program->name);
+    oneib_grow(&lab->children, &lab->child_capacity, lab->child_count + 1, sizeof *lab->children);
     lab->children[lab->child_count++] =
         (struct lab_child){.name = copy, .pid = pid, .was = pid, .on_fabric = program->hca};
-    return 0;
 }
 
 static int open_log(const struct lab *lab, const struct lab_program *program,
@@ -276,7 +234,8 @@ static int fork_child(struct lab *lab, struct start *start, pid_t *pid, struct o
     if (result < 0)
         return -1;
     *pid = child;
-    return add_child(lab, start->program, child, err);
+    add_child(lab, start->program, child);
+    return 0;
 }
 
 static int start_found(struct lab *lab, const struct lab_program *program,
@@ -302,11 +261,9 @@ int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
               struct oneib_error *err)
 {
     struct environment environment = {0}, arguments = {0};
-    int result = environment_make(lab, program, &environment, err);
-    if (result == 0)
-        result = copy_arguments(program->argv, &arguments, err);
-    if (result == 0)
-        result = start_found(lab, program, &arguments, &environment, pid, err);
+    environment_make(lab, program, &environment);
+    copy_arguments(program->argv, &arguments);
+    const int result = start_found(lab, program, &arguments, &environment, pid, err);
     environment_clear(&environment);
     environment_clear(&arguments);
     return result;
@@ -365,7 +322,7 @@ char *lab_how_it_ended(const struct lab *lab, pid_t pid)
         if (lab->children[i].was == pid)
             child = &lab->children[i];
     if (!child || child->pid > 0)
-        return strdup("still running");
+        return oneib_strdup("still running");
     return asprintf(&how, "ended %s %d", WIFSIGNALED(child->status) ? "by signal" : "with status",
                     WIFSIGNALED(child->status) ? WTERMSIG(child->status)
                                                : WEXITSTATUS(child->status)) < 0
@@ -457,17 +414,14 @@ static bool drain(struct stream *streams, long end)
     return true;
 }
 
-static int take_output(struct stream *stream, char **data, size_t *length, struct oneib_error *err)
+static void take_output(struct stream *stream, char **data, size_t *length)
 {
     oneib_text_append(&stream->text, "");
-    if (!stream->text.data && !oneib_text_failed(&stream->text))
-        stream->text.data = strdup("");
-    if (oneib_text_failed(&stream->text) || !stream->text.data)
-        return oneib_fail_memory(err);
+    if (!stream->text.data)
+        stream->text.data = oneib_strdup("");
     *data = stream->text.data;
     *length = stream->text.length;
     stream->text = (struct oneib_text){0};
-    return 0;
 }
 
 static void await_program(struct lab *lab, pid_t pid, struct stream *streams, long end,
@@ -537,9 +491,9 @@ int lab_run_program(struct lab *lab, struct lab_program *program, const char *in
     struct stream streams[2] = {{.fd = -1}, {.fd = -1}};
     int result = run_with_pipes(lab, program, timeout_ms, streams, output, err);
     if (result == 0)
-        result = take_output(&streams[0], &output->out, &output->out_length, err);
+        take_output(&streams[0], &output->out, &output->out_length);
     if (result == 0)
-        result = take_output(&streams[1], &output->error, &output->error_length, err);
+        take_output(&streams[1], &output->error, &output->error_length);
     oneib_text_clear(&streams[0].text);
     oneib_text_clear(&streams[1].text);
     if (result < 0)
@@ -559,10 +513,10 @@ int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms
 {
     size_t count = count_strings(arguments);
     const char *config = lab_config_path(lab, err);
-    const char **argv = calloc(count + 4, sizeof *argv);
-    if (!config || !argv) {
+    const char **argv = oneib_alloc(count + 4, sizeof *argv);
+    if (!config) {
         free(argv);
-        return oneib_fail_memory(err);
+        return -1;
     }
     lab_play_daemon(lab);
     argv[0] = LAB_ONEIB;
@@ -582,13 +536,12 @@ int lab_enter_fabric(char **argv, struct oneib_error *err)
     char name[64];
     snprintf(name, sizeof name, "oneib-lab-%d", getpid());
     struct environment environment = {0};
-    if (environment_copy(&environment, err) == 0 &&
-        environment_enter_fabric(&environment, LAB_SM_HCA, name, err) == 0 &&
-        environment_set_pair(&environment, "LAB_SOCKET_NAME", name, err) == 0 &&
-        environment_append(&environment, NULL, err) == 0) {
-        execve("/proc/self/exe", argv, environment.items);
-        oneib_fail_errno(err, errno, "starting this program again on the fabric");
-    }
+    environment_copy(&environment);
+    environment_enter_fabric(&environment, LAB_SM_HCA, name);
+    environment_set_pair(&environment, "LAB_SOCKET_NAME", name);
+    environment_append(&environment, NULL);
+    execve("/proc/self/exe", argv, environment.items);
+    oneib_fail_errno(err, errno, "starting this program again on the fabric");
     environment_clear(&environment);
     return -1;
 }

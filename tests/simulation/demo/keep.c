@@ -50,8 +50,6 @@ static int write_file(const char *directory, const char *name, mode_t mode,
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (oneib_text_failed(text))
-        return oneib_fail_memory(err);
     return oneib_file_replace(path, text->data, text->length, mode, NULL, NULL, err);
 }
 

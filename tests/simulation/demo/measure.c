@@ -189,8 +189,6 @@ static int write_question(struct demo_stage *stage, const struct owners *owners,
         append_map(&state, &text);
         oneib_text_append(&text, "\n");
     }
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     return lab_write(stage->lab, "reach.vfs", 0600, text.data, err);
 }
 

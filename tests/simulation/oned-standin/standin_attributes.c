@@ -2,6 +2,7 @@
 #include "standin_attributes.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,51 +23,42 @@ static bool is_at(const struct standin_attributes *attributes, size_t position, 
     return position < attributes->count && strcmp(attributes->items[position].name, name) == 0;
 }
 
-static int insert_at(struct standin_attributes *attributes, size_t position, const char *name,
-                     const char *value, struct oneib_error *err)
+static void insert_at(struct standin_attributes *attributes, size_t position, const char *name,
+                      const char *value)
 {
-    oneib_autofree char *own_name = strdup(name);
-    oneib_autofree char *own_value = strdup(value);
-    if (!own_name || !own_value)
-        return oneib_fail_memory(err);
-    if (oneib_reserve(&attributes->items, &attributes->capacity, attributes->count + 1,
-                      sizeof *attributes->items, err) < 0)
-        return -1;
+    oneib_autofree char *own_name = oneib_strdup(name);
+    oneib_autofree char *own_value = oneib_strdup(value);
+    oneib_grow(&attributes->items, &attributes->capacity, attributes->count + 1,
+               sizeof *attributes->items);
     memmove(attributes->items + position + 1, attributes->items + position,
             (attributes->count - position) * sizeof *attributes->items);
     attributes->items[position] = (struct standin_attribute){.name = oneib_steal(&own_name),
                                                              .value = oneib_steal(&own_value)};
     attributes->count++;
-    return 0;
 }
 
-int standin_attributes_set(struct standin_attributes *attributes, const char *name,
-                           const char *value, struct oneib_error *err)
+void standin_attributes_set(struct standin_attributes *attributes, const char *name,
+                            const char *value)
 {
     size_t position = position_of(attributes, name);
-    if (!is_at(attributes, position, name))
-        return insert_at(attributes, position, name, value, err);
-    char *own_value = strdup(value);
-    if (!own_value)
-        return oneib_fail_memory(err);
+    if (!is_at(attributes, position, name)) {
+        insert_at(attributes, position, name, value);
+        return;
+    }
+    char *own_value = oneib_strdup(value);
     free(attributes->items[position].value);
     attributes->items[position].value = own_value;
-    return 0;
 }
 
-int standin_attributes_printf(struct standin_attributes *attributes, const char *name,
-                              struct oneib_error *err, const char *format, ...)
+void standin_attributes_printf(struct standin_attributes *attributes, const char *name,
+                               const char *format, ...)
 {
-    char *value = NULL;
+    oneib_autotext struct oneib_text value = {0};
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&value, format, arguments);
+    oneib_text_vprintf(&value, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return oneib_fail_memory(err);
-    int result = standin_attributes_set(attributes, name, value, err);
-    free(value);
-    return result;
+    standin_attributes_set(attributes, name, value.data);
 }
 
 const char *standin_attributes_get(const struct standin_attributes *attributes, const char *name)
@@ -87,13 +79,11 @@ void standin_attributes_remove(struct standin_attributes *attributes, const char
             (attributes->count - position) * sizeof *attributes->items);
 }
 
-int standin_attributes_merge(struct standin_attributes *attributes,
-                             const struct standin_attributes *more, struct oneib_error *err)
+void standin_attributes_merge(struct standin_attributes *attributes,
+                              const struct standin_attributes *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        if (standin_attributes_set(attributes, more->items[i].name, more->items[i].value, err) < 0)
-            return -1;
-    return 0;
+        standin_attributes_set(attributes, more->items[i].name, more->items[i].value);
 }
 
 static int parse_error(struct oneib_error *err)
@@ -151,7 +141,8 @@ static int parse_line(struct standin_attributes *attributes, char *line, struct 
         return parse_error(err);
     for (char *c = name; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    return standin_attributes_set(attributes, name, value, err);
+    standin_attributes_set(attributes, name, value);
+    return 0;
 }
 
 static int parse_lines(struct standin_attributes *attributes, char *text, struct oneib_error *err)
@@ -168,13 +159,11 @@ static int parse_lines(struct standin_attributes *attributes, char *text, struct
 int standin_attributes_parse(struct standin_attributes *attributes, const char *text,
                              struct oneib_error *err)
 {
-    oneib_autofree char *copy = strdup(text);
-    if (!copy)
-        return oneib_fail_memory(err);
+    oneib_autofree char *copy = oneib_strdup(text);
     struct standin_attributes parsed = {0};
     int result = parse_lines(&parsed, copy, err);
     if (result == 0)
-        result = standin_attributes_merge(attributes, &parsed, err);
+        standin_attributes_merge(attributes, &parsed);
     standin_attributes_clear(&parsed);
     return result;
 }
@@ -194,9 +183,7 @@ int standin_attributes_parse_vector(struct standin_attributes *attributes, const
 {
     for (size_t start = 0; start < length;) {
         const size_t field = length_of_field(text + start, length - start);
-        oneib_autofree char *line = strndup(text + start, field);
-        if (!line)
-            return oneib_fail_memory(err);
+        oneib_autofree char *line = oneib_strndup(text + start, field);
         if (parse_line(attributes, line, err) < 0)
             return -1;
         start += field + 1;

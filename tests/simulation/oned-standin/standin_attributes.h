@@ -17,19 +17,18 @@ struct standin_attributes {
     size_t count, capacity;
 };
 
-int standin_attributes_set(struct standin_attributes *attributes, const char *name,
-                           const char *value, struct oneib_error *err);
-int standin_attributes_printf(struct standin_attributes *attributes, const char *name,
-                              struct oneib_error *err, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void standin_attributes_set(struct standin_attributes *attributes, const char *name,
+                            const char *value);
+void standin_attributes_printf(struct standin_attributes *attributes, const char *name,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "" when absent. */
 const char *standin_attributes_get(const struct standin_attributes *attributes, const char *name);
 void standin_attributes_remove(struct standin_attributes *attributes, const char *name);
 /* Lines of KEY=VALUE or KEY="VALUE". Nothing is set when one of them does not parse. */
 int standin_attributes_parse(struct standin_attributes *attributes, const char *text,
                              struct oneib_error *err);
-int standin_attributes_merge(struct standin_attributes *attributes,
-                             const struct standin_attributes *more, struct oneib_error *err);
+void standin_attributes_merge(struct standin_attributes *attributes,
+                              const struct standin_attributes *more);
 /* <NAME><![CDATA[VALUE]]></NAME> for each. */
 /* NAME = "VALUE", ... between the brackets of a vector. */
 int standin_attributes_parse_vector(struct standin_attributes *attributes, const char *text,

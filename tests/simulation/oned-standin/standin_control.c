@@ -37,8 +37,8 @@ static xmlrpc_value *host_create(struct standin_call *call)
     hca.port_guid = guid;
     struct oneib_error err = {0};
     uint32_t id = 0;
-    int result = standin_host_create(call->state, name, &hca, &id, &err);
-    return answer(call, result, id, &err);
+    standin_host_create(call->state, name, &hca, &id);
+    return answer(call, 0, id, &err);
 }
 
 static xmlrpc_value *host_bare(struct standin_call *call)
@@ -48,8 +48,8 @@ static xmlrpc_value *host_bare(struct standin_call *call)
         return NULL;
     struct oneib_error err = {0};
     uint32_t id = 0;
-    int result = standin_host_create(call->state, name, NULL, &id, &err);
-    return answer(call, result, id, &err);
+    standin_host_create(call->state, name, NULL, &id);
+    return answer(call, 0, id, &err);
 }
 
 static xmlrpc_value *host_monitor(struct standin_call *call)
@@ -132,7 +132,8 @@ static xmlrpc_value *network_fail(struct standin_call *call)
 static xmlrpc_value *network_propagate(struct standin_call *call)
 {
     struct oneib_error err = {0};
-    return answer(call, standin_networks_propagate(call->state, &err), 0, &err);
+    standin_networks_propagate(call->state);
+    return answer(call, 0, 0, &err);
 }
 
 /* An array of ids; NULL with a fault set. At most as many as a VM of oned's can sensibly have. */

@@ -87,12 +87,8 @@ bool standin_take_string(struct standin_call *call, unsigned index, char **value
 
 xmlrpc_value *standin_answer_text(struct standin_call *call, struct oneib_text *text)
 {
-    xmlrpc_value *answer = NULL;
-    if (oneib_text_failed(text))
-        fault(call, "Out of memory");
-    else
-        answer = xmlrpc_build_value(call->env, "(bs#i)", (xmlrpc_bool)1,
-                                    text->data ? text->data : "", text->length, 0);
+    xmlrpc_value *answer = xmlrpc_build_value(call->env, "(bs#i)", (xmlrpc_bool)1,
+                                              text->data ? text->data : "", text->length, 0);
     oneib_text_clear(text);
     return answer;
 }
@@ -106,12 +102,8 @@ xmlrpc_value *standin_refuse(struct standin_call *call, int code, int id, const 
 {
     struct oneib_text message = {0};
     oneib_text_printf(&message, "[%s] %s", call->method, text);
-    xmlrpc_value *answer = NULL;
-    if (oneib_text_failed(&message))
-        fault(call, "Out of memory");
-    else
-        answer = xmlrpc_build_value(call->env, "(bsiiI)", (xmlrpc_bool)0, message.data, code, id,
-                                    (xmlrpc_int64)-1);
+    xmlrpc_value *answer = xmlrpc_build_value(call->env, "(bsiiI)", (xmlrpc_bool)0, message.data,
+                                              code, id, (xmlrpc_int64)-1);
     oneib_text_clear(&message);
     return answer;
 }
@@ -194,9 +186,8 @@ static xmlrpc_value *execute(xmlrpc_env *env, xmlrpc_value *parameters, void *in
         free(session);
         return NULL;
     }
-    struct oneib_error ignored = {0};
     pthread_mutex_lock(&standin->lock);
-    standin_calls_count(call.state, call.method, &ignored);
+    standin_calls_count(call.state, call.method);
     xmlrpc_value *answer = authenticated(standin, binding->method, &call, session);
     pthread_mutex_unlock(&standin->lock);
     free(session);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Hosts, networks and the configuration; VMs have a file of their own. */
 #include "standin_documents.h"
+#include "base/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -56,11 +57,7 @@ static int ascending(const void *left, const void *right)
 /* The VMs that hold an address of the network, each once. */
 static void render_users(const struct standin_network *network, struct oneib_text *text)
 {
-    uint32_t *ids = calloc(network->lease_count + 1, sizeof *ids);
-    if (!ids) {
-        text->failed = true;
-        return;
-    }
+    uint32_t *ids = oneib_alloc(network->lease_count + 1, sizeof *ids);
     for (size_t i = 0; i < network->lease_count; i++)
         ids[i] = network->leases[i].vm_id;
     qsort(ids, network->lease_count, sizeof *ids, ascending);

@@ -105,8 +105,7 @@ static void publish_change(const struct standin_state *state, const struct chang
     snprintf(state_key, sizeof state_key, "EVENT STATE %s/%s/%s/%" PRIu32 " ", change->object,
              change->state, change->lcm_state, change->id);
     oneib_text_append(text, "</HOOK_MESSAGE>");
-    if (!oneib_text_failed(text))
-        standin_publisher_publish(state->publisher, key, state_key, text->data, text->length);
+    standin_publisher_publish(state->publisher, key, state_key, text->data, text->length);
     oneib_text_clear(text);
 }
 
@@ -208,6 +207,5 @@ void standin_event_call(const struct standin_state *state, const struct standin_
     oneib_autotext struct oneib_text text = {0};
     render_call(state, event, &text);
     snprintf(key, sizeof key, "EVENT API %s 1", event->call);
-    if (!oneib_text_failed(&text))
-        standin_publisher_publish(state->publisher, key, NULL, text.data, text.length);
+    standin_publisher_publish(state->publisher, key, NULL, text.data, text.length);
 }

@@ -2,6 +2,7 @@
 /* What the probes of a host print, and what becomes of it in the host's document. */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "standin_events.h"
 #include "standin_state.h"
 #include <stdlib.h>
@@ -9,11 +10,9 @@
 
 #define VECTOR "IB_HCA"
 
-struct standin_attributes *standin_host_add_hca(struct standin_host *host, struct oneib_error *err)
+struct standin_attributes *standin_host_add_hca(struct standin_host *host)
 {
-    if (oneib_reserve(&host->hcas, &host->hca_capacity, host->hca_count + 1, sizeof *host->hcas,
-                      err) < 0)
-        return NULL;
+    oneib_grow(&host->hcas, &host->hca_capacity, host->hca_count + 1, sizeof *host->hcas);
     struct standin_attributes *vector = &host->hcas[host->hca_count++];
     *vector = (struct standin_attributes){0};
     return vector;
@@ -51,7 +50,7 @@ static int take_line(struct standin_host *host, const char *line, bool *had_vect
     if (!*had_vector)
         standin_host_clear_hcas(host);
     *had_vector = true;
-    struct standin_attributes *added = standin_host_add_hca(host, err);
+    struct standin_attributes *added = standin_host_add_hca(host);
     return added ? standin_attributes_parse_vector(added, vector, length, err) : -1;
 }
 
@@ -59,9 +58,9 @@ int standin_host_monitor(struct standin_state *state, uint32_t id, const char *t
                          struct oneib_error *err)
 {
     struct standin_host *host = standin_host_find(state, id, err);
-    oneib_autofree char *copy = host ? strdup(text) : NULL;
-    if (!copy)
-        return host ? oneib_fail_memory(err) : -1;
+    if (!host)
+        return -1;
+    oneib_autofree char *copy = oneib_strdup(text);
     bool had_vector = false;
     char *next = copy;
     while (next)

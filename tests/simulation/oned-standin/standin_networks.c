@@ -2,6 +2,7 @@
 /* Networks: creation, reservations, updates and how they reach the NICs' copies. */
 #include "standin_networks.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "standin_events.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +36,12 @@ static void plan_addresses(struct standin_network *network)
         ethernet ? ETHERNET_FIRST_IP : 0x0a00000au | (20 + (network->id - 1) % 200) << 16;
 }
 
-static struct standin_network *add_network(struct standin_state *state, const char *name,
-                                           struct oneib_error *err)
+static struct standin_network *add_network(struct standin_state *state, const char *name)
 {
-    if (oneib_reserve(&state->networks, &state->network_capacity, state->network_count + 1,
-                      sizeof *state->networks, err) < 0)
-        return NULL;
-    struct standin_network *network = calloc(1, sizeof *network);
-    if (!network || !(network->name = strdup(name))) {
-        free(network);
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    oneib_grow(&state->networks, &state->network_capacity, state->network_count + 1,
+               sizeof *state->networks);
+    struct standin_network *network = oneib_alloc(1, sizeof *network);
+    network->name = oneib_strdup(name);
     network->id = (uint32_t)state->network_count;
     network->state = NETWORK_LOCK_CREATE;
     plan_addresses(network);
@@ -68,24 +63,18 @@ int standin_network_create(struct standin_state *state, const char *name, const 
     struct standin_attributes given = {0};
     if (standin_attributes_parse(&given, extra, err) < 0)
         return -1;
-    struct standin_network *network = add_network(state, name, err);
-    if (!network) {
-        standin_attributes_clear(&given);
-        return -1;
-    }
+    struct standin_network *network = add_network(state, name);
     struct standin_attributes *own = &network->attributes;
-    bool failed = standin_attributes_set(own, "BRIDGE", "", err) < 0 ||
-                  standin_attributes_set(own, "BRIDGE_TYPE", "none", err) < 0 ||
-                  standin_attributes_set(own, "OUTER_VLAN_ID", "", err) < 0 ||
-                  standin_attributes_set(own, "PHYDEV", "", err) < 0 ||
-                  standin_attributes_set(own, "SECURITY_GROUPS", "0", err) < 0 ||
-                  standin_attributes_set(own, "VLAN_ID", vlan_id, err) < 0 ||
-                  standin_attributes_set(own, "VN_MAD", "infiniband", err) < 0 ||
-                  standin_attributes_merge(own, &given, err) < 0;
+    standin_attributes_set(own, "BRIDGE", "");
+    standin_attributes_set(own, "BRIDGE_TYPE", "none");
+    standin_attributes_set(own, "OUTER_VLAN_ID", "");
+    standin_attributes_set(own, "PHYDEV", "");
+    standin_attributes_set(own, "SECURITY_GROUPS", "0");
+    standin_attributes_set(own, "VLAN_ID", vlan_id);
+    standin_attributes_set(own, "VN_MAD", "infiniband");
+    standin_attributes_merge(own, &given);
     standin_attributes_clear(&given);
     *id = network->id;
-    if (failed)
-        return -1;
     standin_event_call(state, &(struct standin_call_event){.call = "one.vn.allocate",
                                                            .in = {extra, "-1"},
                                                            .id = network->id,
@@ -100,14 +89,11 @@ int standin_network_reserve(struct standin_state *state, uint32_t parent_id, con
     struct standin_network *parent = standin_network_find(state, parent_id, err);
     if (!parent)
         return -1;
-    struct standin_network *network = add_network(state, name, err);
-    if (!network)
-        return -1;
+    struct standin_network *network = add_network(state, name);
     network->is_reservation = true;
     network->parent_id = parent_id;
     *id = network->id;
-    if (standin_attributes_merge(&network->attributes, &parent->attributes, err) < 0)
-        return -1;
+    standin_attributes_merge(&network->attributes, &parent->attributes);
     standin_event_network(state, network);
     standin_event_call(state,
                        &(struct standin_call_event){.call = "one.vn.reserve",
@@ -119,22 +105,17 @@ int standin_network_reserve(struct standin_state *state, uint32_t parent_id, con
 
 /* VLAN_ID and PHYDEV are members of the network in oned: replacing the template empties them, it
  * does not remove them. */
-static int drop_replaced(struct standin_network *network, struct oneib_error *err)
+static void drop_replaced(struct standin_network *network)
 {
     struct standin_attributes rest = {0};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         const char *value = standin_attributes_get(&network->attributes, kept[i]);
-        if (standin_attributes_set(&rest, kept[i], value, err) < 0) {
-            standin_attributes_clear(&rest);
-            return -1;
-        }
+        standin_attributes_set(&rest, kept[i], value);
     }
     standin_attributes_clear(&network->attributes);
     network->attributes = rest;
-    return standin_attributes_set(&network->attributes, "PHYDEV", "", err) < 0 ||
-                   standin_attributes_set(&network->attributes, "VLAN_ID", "", err) < 0
-               ? -1
-               : 0;
+    standin_attributes_set(&network->attributes, "PHYDEV", "");
+    standin_attributes_set(&network->attributes, "VLAN_ID", "");
 }
 
 /* Whether the network's update has not reached the NIC yet. */
@@ -147,17 +128,15 @@ static bool is_outdated(const struct standin_nic *nic, const struct standin_netw
     return false;
 }
 
-int standin_nic_inherit(struct standin_nic *nic, const struct standin_network *network,
-                        struct oneib_error *err)
+void standin_nic_inherit(struct standin_nic *nic, const struct standin_network *network)
 {
     for (size_t i = 0; i < sizeof inherited / sizeof *inherited; i++) {
         const char *value = standin_attributes_get(&network->attributes, inherited[i]);
         if (!*value)
             standin_attributes_remove(&nic->attributes, inherited[i]);
-        else if (standin_attributes_set(&nic->attributes, inherited[i], value, err) < 0)
-            return -1;
+        else
+            standin_attributes_set(&nic->attributes, inherited[i], value);
     }
-    return 0;
 }
 
 /* A running VM is in HOTPLUG_NIC while its NICs follow (recorded). */
@@ -167,34 +146,30 @@ static void pass_through(const struct standin_state *state, struct standin_vm *v
     standin_event_vm(state, vm);
 }
 
-static int update_vm(const struct standin_state *state, struct standin_vm *vm,
-                     const struct standin_network *network, struct oneib_error *err)
+static void update_vm(const struct standin_state *state, struct standin_vm *vm,
+                      const struct standin_network *network)
 {
     bool outdated = false;
     for (size_t n = 0; n < vm->nic_count; n++)
         outdated |= vm->nics[n].network_id == network->id && is_outdated(&vm->nics[n], network);
     if (!outdated)
-        return 0;
+        return;
     bool running = vm->state == VM_ACTIVE && vm->lcm_state == LCM_RUNNING;
     if (running)
         pass_through(state, vm, LCM_HOTPLUG_NIC);
     for (size_t n = 0; n < vm->nic_count; n++)
-        if (vm->nics[n].network_id == network->id &&
-            standin_nic_inherit(&vm->nics[n], network, err) < 0)
-            return -1;
+        if (vm->nics[n].network_id == network->id)
+            standin_nic_inherit(&vm->nics[n], network);
     if (running)
         pass_through(state, vm, LCM_RUNNING);
-    return 0;
 }
 
-static int propagate(struct standin_state *state, struct standin_network *network,
-                     struct oneib_error *err)
+static void propagate(struct standin_state *state, struct standin_network *network)
 {
     network->outdated = false;
     for (size_t v = 0; v < state->vm_count; v++)
-        if (state->vms[v]->state != VM_DONE && update_vm(state, state->vms[v], network, err) < 0)
-            return -1;
-    return 0;
+        if (state->vms[v]->state != VM_DONE)
+            update_vm(state, state->vms[v], network);
 }
 
 int standin_network_update(struct standin_state *state, uint32_t id, const char *text, bool append,
@@ -206,27 +181,26 @@ int standin_network_update(struct standin_state *state, uint32_t id, const char 
     struct standin_attributes given = {0};
     if (standin_attributes_parse(&given, text, err) < 0)
         return -1;
-    int result = append ? 0 : drop_replaced(network, err);
-    if (result == 0)
-        result = standin_attributes_merge(&network->attributes, &given, err);
+    if (!append)
+        drop_replaced(network);
+    standin_attributes_merge(&network->attributes, &given);
     standin_attributes_clear(&given);
-    if (result < 0)
-        return -1;
     state->now++;
     network->outdated = true;
     standin_event_call(state, &(struct standin_call_event){
                                   .call = "one.vn.update",
                                   .in = {standin_number(id).text, text, append ? "1" : "0"},
                                   .id = id});
-    return state->lazy_nics ? 0 : propagate(state, network, err);
+    if (!state->lazy_nics)
+        propagate(state, network);
+    return 0;
 }
 
-int standin_networks_propagate(struct standin_state *state, struct oneib_error *err)
+void standin_networks_propagate(struct standin_state *state)
 {
     for (size_t i = 0; i < state->network_count; i++)
-        if (state->networks[i]->outdated && propagate(state, state->networks[i], err) < 0)
-            return -1;
-    return 0;
+        if (state->networks[i]->outdated)
+            propagate(state, state->networks[i]);
 }
 
 int standin_network_fail(struct standin_state *state, uint32_t id, struct oneib_error *err)
@@ -275,9 +249,8 @@ int standin_lease_take(struct standin_network *network, uint32_t vm_id, uint32_t
     uint32_t candidate = network->next_index;
     while (is_leased(network, candidate))
         candidate = (candidate + 1) % network->size;
-    if (oneib_reserve(&network->leases, &network->lease_capacity, network->lease_count + 1,
-                      sizeof *network->leases, err) < 0)
-        return -1;
+    oneib_grow(&network->leases, &network->lease_capacity, network->lease_count + 1,
+               sizeof *network->leases);
     size_t position = lease_position(network, candidate);
     memmove(network->leases + position + 1, network->leases + position,
             (network->lease_count - position) * sizeof *network->leases);

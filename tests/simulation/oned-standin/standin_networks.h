@@ -10,7 +10,6 @@ int standin_lease_take(struct standin_network *network, uint32_t vm_id, uint32_t
                        struct oneib_error *err);
 void standin_lease_free(struct standin_network *network, uint32_t index);
 /* Copies what NICs take over from their network. */
-int standin_nic_inherit(struct standin_nic *nic, const struct standin_network *network,
-                        struct oneib_error *err);
+void standin_nic_inherit(struct standin_nic *nic, const struct standin_network *network);
 
 #endif

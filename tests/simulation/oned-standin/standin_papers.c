@@ -2,6 +2,7 @@
 #include "standin_papers.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +27,11 @@ static void clear_lines(struct standin_paper *paper)
 }
 
 static struct standin_paper_line *add_line(struct standin_paper *paper, const char *name,
-                                           size_t length, struct oneib_error *err)
+                                           size_t length)
 {
-    if (oneib_reserve(&paper->lines, &paper->line_capacity, paper->line_count + 1,
-                      sizeof *paper->lines, err) < 0)
-        return NULL;
+    oneib_grow(&paper->lines, &paper->line_capacity, paper->line_count + 1, sizeof *paper->lines);
     struct standin_paper_line *line = &paper->lines[paper->line_count];
-    *line = (struct standin_paper_line){.name = strndup(name, length)};
-    if (!line->name) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    *line = (struct standin_paper_line){.name = oneib_strndup(name, length)};
     paper->line_count++;
     return line;
 }
@@ -69,19 +64,16 @@ static const char *skip_blanks(const char *text, const char *end)
     return text;
 }
 
-static int take_value(struct standin_paper *paper, const char *name, size_t name_length,
-                      const char *value, size_t length, struct oneib_error *err)
+static void take_value(struct standin_paper *paper, const char *name, size_t name_length,
+                       const char *value, size_t length)
 {
     if (length >= 2 && value[0] == '"' && value[length - 1] == '"') {
         value++;
         length -= 2;
     }
     drop_values(paper, name, name_length);
-    struct standin_paper_line *line = add_line(paper, name, name_length, err);
-    if (!line)
-        return -1;
-    line->value = strndup(value, length);
-    return line->value ? 0 : oneib_fail_memory(err);
+    struct standin_paper_line *line = add_line(paper, name, name_length);
+    line->value = oneib_strndup(value, length);
 }
 
 static int take_line(struct standin_paper *paper, const char *begin, const char *end,
@@ -99,13 +91,13 @@ static int take_line(struct standin_paper *paper, const char *begin, const char 
     while (name_length > 0 && begin[name_length - 1] == ' ')
         name_length--;
     const char *value = skip_blanks(equal + 1, end);
-    if (value == end || *value != '[')
-        return take_value(paper, begin, name_length, value, (size_t)(end - value), err);
+    if (value == end || *value != '[') {
+        take_value(paper, begin, name_length, value, (size_t)(end - value));
+        return 0;
+    }
     if (end[-1] != ']')
         return fail_parsing(err);
-    struct standin_paper_line *line = add_line(paper, begin, name_length, err);
-    if (!line)
-        return -1;
+    struct standin_paper_line *line = add_line(paper, begin, name_length);
     return standin_attributes_parse_vector(&line->vector, value + 1, (size_t)(end - value) - 2,
                                            err);
 }
@@ -125,7 +117,7 @@ int standin_paper_write(struct standin_paper *paper, const char *text, bool appe
 }
 
 /* oned takes NAME out of the template. */
-static int take_name(struct standin_paper *paper, struct oneib_error *err)
+static void take_name(struct standin_paper *paper)
 {
     char unnamed[32];
     const char *name = NULL;
@@ -133,9 +125,8 @@ static int take_name(struct standin_paper *paper, struct oneib_error *err)
     for (size_t i = 0; i < paper->line_count; i++)
         if (paper->lines[i].value && strcmp(paper->lines[i].name, "NAME") == 0)
             name = paper->lines[i].value;
-    paper->name = strdup(name ? name : unnamed);
+    paper->name = oneib_strdup(name ? name : unnamed);
     drop_values(paper, "NAME", 4);
-    return paper->name ? 0 : oneib_fail_memory(err);
 }
 
 static void free_paper(struct standin_paper *paper)
@@ -149,21 +140,18 @@ static void free_paper(struct standin_paper *paper)
 int standin_paper_make(struct standin_papers *papers, uint32_t type, int uid, int gid,
                        const char *text, uint32_t *id, struct oneib_error *err)
 {
-    if (oneib_reserve(&papers->items, &papers->capacity, papers->count + 1, sizeof *papers->items,
-                      err) < 0)
-        return -1;
-    struct standin_paper *paper = calloc(1, sizeof *paper);
-    if (!paper)
-        return oneib_fail_memory(err);
+    oneib_grow(&papers->items, &papers->capacity, papers->count + 1, sizeof *papers->items);
+    struct standin_paper *paper = oneib_alloc(1, sizeof *paper);
     *paper = (struct standin_paper){.id = (uint32_t)papers->count,
                                     .type = type,
                                     .uid = uid,
                                     .gid = gid,
                                     .rights = {true, true}};
-    if (standin_paper_write(paper, text, true, err) < 0 || take_name(paper, err) < 0) {
+    if (standin_paper_write(paper, text, true, err) < 0) {
         free_paper(paper);
         return -1;
     }
+    take_name(paper);
     papers->items[papers->count++] = paper;
     *id = paper->id;
     return 0;
@@ -198,11 +186,7 @@ static void render_line(const struct standin_paper_line *line, struct oneib_text
 
 static void render_template(const struct standin_paper *paper, struct oneib_text *text)
 {
-    const struct standin_paper_line **sorted = calloc(paper->line_count + 1, sizeof *sorted);
-    if (!sorted) {
-        text->failed = true;
-        return;
-    }
+    const struct standin_paper_line **sorted = oneib_alloc(paper->line_count + 1, sizeof *sorted);
     for (size_t i = 0; i < paper->line_count; i++)
         sorted[i] = &paper->lines[i];
     qsort(sorted, paper->line_count, sizeof *sorted, by_name);

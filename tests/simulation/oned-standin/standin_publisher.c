@@ -3,6 +3,7 @@
 #include "../../base64.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include <string.h>
 #include <zmq.h>
 
@@ -64,11 +65,7 @@ static int go_up(struct standin_publisher *publisher, struct oneib_error *err)
 
 struct standin_publisher *standin_publisher_open(uint16_t port, struct oneib_error *err)
 {
-    struct standin_publisher *publisher = calloc(1, sizeof *publisher);
-    if (!publisher) {
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    struct standin_publisher *publisher = oneib_alloc(1, sizeof *publisher);
     publisher->port = port;
     if (go_up(publisher, err) < 0) {
         free(publisher);
@@ -117,18 +114,16 @@ static void send_message(struct standin_publisher *publisher, const struct messa
 
 static char *encode(const char *xml, size_t length, size_t *encoded)
 {
-    char *text = malloc(base64_length(length) + 1);
-    if (text)
-        base64_encode(xml, length, text);
+    char *text = oneib_alloc(base64_length(length) + 1, 1);
+    base64_encode(xml, length, text);
     *encoded = base64_length(length);
     return text;
 }
 
 static char *fill(size_t length, size_t *filled)
 {
-    char *text = malloc(length);
-    if (text)
-        memset(text, 'A', length);
+    char *text = oneib_alloc(length, 1);
+    memset(text, 'A', length);
     *filled = length;
     return text;
 }
@@ -140,7 +135,7 @@ static char *make_payload(enum stream_fault fault, const char *xml, size_t lengt
     switch (fault) {
     case NO_BASE64:
         *made = sizeof no_base64 - 1;
-        return strdup(no_base64);
+        return oneib_strdup(no_base64);
     case NO_XML:
         return encode(no_xml, sizeof no_xml - 1, made);
     case HUGE_PAYLOAD:
@@ -169,10 +164,8 @@ static void send_held(struct standin_publisher *publisher)
 /* Keeps the message's payload. */
 static void hold(struct standin_publisher *publisher, struct message *message)
 {
-    struct oneib_error ignored = {0};
-    if (oneib_reserve(&publisher->held, &publisher->held_capacity, publisher->held_count + 1,
-                      sizeof *publisher->held, &ignored) < 0)
-        return;
+    oneib_grow(&publisher->held, &publisher->held_capacity, publisher->held_count + 1,
+               sizeof *publisher->held);
     publisher->held[publisher->held_count++] = *message;
     message->payload = NULL;
     if (publisher->fault == NONE)

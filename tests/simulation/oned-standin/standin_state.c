@@ -2,6 +2,7 @@
 /* The collections, hosts, faults and statistics; networks and VMs have files of their own. */
 #include "standin_state.h"
 #include "base/array.h"
+#include "base/memory.h"
 #include "standin_events.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,27 +35,24 @@ static uint64_t node_guid_of(const char *port_guid)
     return guid ? guid - 1 : 0;
 }
 
-static int describe_hca(struct standin_host *host, const struct standin_hca *hca,
-                        struct oneib_error *err)
+static void describe_hca(struct standin_host *host, const struct standin_hca *hca)
 {
-    struct standin_attributes *vector = standin_host_add_hca(host, err);
-    bool failed =
-        !vector || standin_attributes_set(vector, "NAME", hca->name, err) < 0 ||
-        standin_attributes_set(vector, "DRIVER", hca->driver, err) < 0 ||
-        standin_attributes_set(vector, "PCI", "0000:81:00.0", err) < 0 ||
-        standin_attributes_printf(vector, "NODE_GUID", err, "0x%016llx",
-                                  (unsigned long long)node_guid_of(hca->port_guid)) < 0 ||
-        standin_attributes_set(vector, "PORT", "1", err) < 0 ||
-        standin_attributes_set(vector, "PORT_GUID", hca->port_guid, err) < 0 ||
-        standin_attributes_printf(vector, "LID", err, "%u", host->id + 1) < 0 ||
-        standin_attributes_set(vector, "STATE", "ACTIVE", err) < 0 ||
-        standin_attributes_set(vector, "RATE", "40", err) < 0 ||
-        standin_attributes_printf(vector, "PKEYS_MAX", err, "%u", hca->pkeys_max) < 0 ||
-        standin_attributes_printf(vector, "VFS_TOTAL", err, "%u", hca->vfs_total) < 0 ||
-        standin_attributes_set(vector, "NUMA_NODE", "0", err) < 0 ||
-        standin_attributes_printf(&host->attributes, "IB_VFS_TOTAL", err, "%u", hca->vfs_total) < 0;
+    struct standin_attributes *vector = standin_host_add_hca(host);
+    standin_attributes_set(vector, "NAME", hca->name);
+    standin_attributes_set(vector, "DRIVER", hca->driver);
+    standin_attributes_set(vector, "PCI", "0000:81:00.0");
+    standin_attributes_printf(vector, "NODE_GUID", "0x%016llx",
+                              (unsigned long long)node_guid_of(hca->port_guid));
+    standin_attributes_set(vector, "PORT", "1");
+    standin_attributes_set(vector, "PORT_GUID", hca->port_guid);
+    standin_attributes_printf(vector, "LID", "%u", host->id + 1);
+    standin_attributes_set(vector, "STATE", "ACTIVE");
+    standin_attributes_set(vector, "RATE", "40");
+    standin_attributes_printf(vector, "PKEYS_MAX", "%u", hca->pkeys_max);
+    standin_attributes_printf(vector, "VFS_TOTAL", "%u", hca->vfs_total);
+    standin_attributes_set(vector, "NUMA_NODE", "0");
+    standin_attributes_printf(&host->attributes, "IB_VFS_TOTAL", "%u", hca->vfs_total);
     host->vfs_total = hca->vfs_total;
-    return failed ? -1 : 0;
 }
 
 static void free_host(struct standin_host *host)
@@ -66,42 +64,32 @@ static void free_host(struct standin_host *host)
     free(host);
 }
 
-static struct standin_host *add_host(struct standin_state *state, const char *name,
-                                     struct oneib_error *err)
+static struct standin_host *add_host(struct standin_state *state, const char *name)
 {
-    if (oneib_reserve(&state->hosts, &state->host_capacity, state->host_count + 1,
-                      sizeof *state->hosts, err) < 0)
-        return NULL;
-    struct standin_host *host = calloc(1, sizeof *host);
-    if (!host || !(host->name = strdup(name))) {
-        free(host);
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    oneib_grow(&state->hosts, &state->host_capacity, state->host_count + 1, sizeof *state->hosts);
+    struct standin_host *host = oneib_alloc(1, sizeof *host);
+    host->name = oneib_strdup(name);
     host->id = (uint32_t)state->host_count;
     state->hosts[state->host_count++] = host;
     return host;
 }
 
-int standin_host_create(struct standin_state *state, const char *name,
-                        const struct standin_hca *hca, uint32_t *id, struct oneib_error *err)
+void standin_host_create(struct standin_state *state, const char *name,
+                         const struct standin_hca *hca, uint32_t *id)
 {
-    struct standin_host *host = add_host(state, name, err);
-    if (!host)
-        return -1;
+    struct standin_host *host = add_host(state, name);
     standin_event_host(state, host);
     standin_event_call(state, &(struct standin_call_event){.call = "one.host.allocate",
                                                            .in = {name, "kvm", "kvm", "-1"},
                                                            .id = host->id,
                                                            .host = host});
-    if (hca && describe_hca(host, hca, err) < 0)
-        return -1;
+    if (hca)
+        describe_hca(host, hca);
     host->state = HOST_MONITORED;
     standin_event_host(state, host);
     /* As documents show a host that has been monitored more than once. */
     host->previous_state = HOST_MONITORED;
     *id = host->id;
-    return 0;
 }
 
 int standin_host_fail(struct standin_state *state, uint32_t id, struct oneib_error *err)
@@ -163,22 +151,17 @@ int standin_fault_set(struct standin_state *state, const char *kind, unsigned ca
     return oneib_fail(err, ONEIB_ERROR_INPUT, "No such kind of fault: \"%s\"", kind);
 }
 
-int standin_calls_count(struct standin_state *state, const char *method, struct oneib_error *err)
+void standin_calls_count(struct standin_state *state, const char *method)
 {
     for (size_t i = 0; i < state->call_count; i++) {
         if (strcmp(state->calls[i].method, method) == 0) {
             state->calls[i].count++;
-            return 0;
+            return;
         }
     }
-    if (oneib_reserve(&state->calls, &state->call_capacity, state->call_count + 1,
-                      sizeof *state->calls, err) < 0)
-        return -1;
-    char *name = strdup(method);
-    if (!name)
-        return oneib_fail_memory(err);
+    oneib_grow(&state->calls, &state->call_capacity, state->call_count + 1, sizeof *state->calls);
+    char *name = oneib_strdup(method);
     state->calls[state->call_count++] = (struct standin_calls){.method = name, .count = 1};
-    return 0;
 }
 
 static void free_network(struct standin_network *network)

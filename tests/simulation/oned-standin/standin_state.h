@@ -151,14 +151,14 @@ struct standin_hca {
     unsigned pkeys_max, vfs_total;
 };
 /* hca NULL: a host without HCA data. */
-int standin_host_create(struct standin_state *state, const char *name,
-                        const struct standin_hca *hca, uint32_t *id, struct oneib_error *err);
+void standin_host_create(struct standin_state *state, const char *name,
+                         const struct standin_hca *hca, uint32_t *id);
 
 int standin_host_update(struct standin_state *state, uint32_t id, const char *text, bool append,
                         struct oneib_error *err);
 
 /* One more IB_HCA vector, empty; NULL: no memory. */
-struct standin_attributes *standin_host_add_hca(struct standin_host *host, struct oneib_error *err);
+struct standin_attributes *standin_host_add_hca(struct standin_host *host);
 void standin_host_clear_hcas(struct standin_host *host);
 
 /* What its probes printed, as monitord adds it to the host's template: lines NAME = VALUE, and
@@ -177,7 +177,7 @@ int standin_network_update(struct standin_state *state, uint32_t id, const char 
 /* The driver's vnet_create has failed: ERROR. */
 int standin_network_fail(struct standin_state *state, uint32_t id, struct oneib_error *err);
 int standin_network_delete(struct standin_state *state, uint32_t id, struct oneib_error *err);
-int standin_networks_propagate(struct standin_state *state, struct oneib_error *err);
+void standin_networks_propagate(struct standin_state *state);
 
 int standin_vm_create(struct standin_state *state, const char *name, const uint32_t *networks,
                       size_t network_count, uint32_t *id, struct oneib_error *err);
@@ -200,6 +200,6 @@ int standin_vm_write(struct standin_state *state, uint32_t id, const char *text,
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,
                       unsigned seconds, struct oneib_error *err);
-int standin_calls_count(struct standin_state *state, const char *method, struct oneib_error *err);
+void standin_calls_count(struct standin_state *state, const char *method);
 
 #endif

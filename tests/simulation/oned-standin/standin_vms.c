@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* VMs: their NICs, their states and where they have been. */
 #include "base/array.h"
+#include "base/memory.h"
 #include "standin_events.h"
 #include "standin_networks.h"
 #include <stdio.h>
@@ -52,38 +53,36 @@ bool standin_vm_is_on(const struct standin_vm *vm, uint32_t host_id)
     return standin_vm_host(vm) == host_id || standin_vm_source(vm) == host_id;
 }
 
-static int describe_nic(const struct standin_vm *vm, struct standin_nic *nic,
-                        const struct standin_network *network, struct oneib_error *err)
+static void describe_nic(const struct standin_vm *vm, struct standin_nic *nic,
+                         const struct standin_network *network)
 {
     struct standin_attributes *own = &nic->attributes;
     uint32_t ip = network->first_ip + nic->address_index;
     unsigned a = ip >> 24, b = ip >> 16 & 255, c = ip >> 8 & 255, d = ip & 255;
     const struct standin_attributes *from = &network->attributes;
-    bool failed =
-        standin_attributes_set(own, "AR_ID", "0", err) < 0 ||
-        standin_attributes_set(own, "BRIDGE", standin_attributes_get(from, "BRIDGE"), err) < 0 ||
-        standin_attributes_set(own, "BRIDGE_TYPE", standin_attributes_get(from, "BRIDGE_TYPE"),
-                               err) < 0 ||
-        standin_attributes_set(own, "CLUSTER_ID", "0", err) < 0 ||
-        standin_attributes_printf(own, "IP", err, "%u.%u.%u.%u", a, b, c, d) < 0 ||
-        standin_attributes_printf(own, "MAC", err, "02:00:%02x:%02x:%02x:%02x", a, b, c, d) < 0 ||
-        standin_attributes_printf(own, "NAME", err, "NIC%u", nic->id) < 0 ||
-        standin_attributes_set(own, "NETWORK", network->name, err) < 0 ||
-        standin_attributes_printf(own, "NETWORK_ID", err, "%u", network->id) < 0 ||
-        standin_attributes_printf(own, "NIC_ID", err, "%u", nic->id) < 0 ||
-        standin_attributes_set(own, "SECURITY_GROUPS", "0", err) < 0 ||
-        standin_attributes_printf(own, "TARGET", err, "one-%u-%u", vm->id, nic->id) < 0 ||
-        standin_attributes_set(own, "VN_MAD", standin_attributes_get(from, "VN_MAD"), err) < 0;
-    return failed ? -1 : standin_nic_inherit(nic, network, err);
+    standin_attributes_set(own, "AR_ID", "0");
+    standin_attributes_set(own, "BRIDGE", standin_attributes_get(from, "BRIDGE"));
+    standin_attributes_set(own, "BRIDGE_TYPE", standin_attributes_get(from, "BRIDGE_TYPE"));
+    standin_attributes_set(own, "CLUSTER_ID", "0");
+    standin_attributes_printf(own, "IP", "%u.%u.%u.%u", a, b, c, d);
+    standin_attributes_printf(own, "MAC", "02:00:%02x:%02x:%02x:%02x", a, b, c, d);
+    standin_attributes_printf(own, "NAME", "NIC%u", nic->id);
+    standin_attributes_set(own, "NETWORK", network->name);
+    standin_attributes_printf(own, "NETWORK_ID", "%u", network->id);
+    standin_attributes_printf(own, "NIC_ID", "%u", nic->id);
+    standin_attributes_set(own, "SECURITY_GROUPS", "0");
+    standin_attributes_printf(own, "TARGET", "one-%u-%u", vm->id, nic->id);
+    standin_attributes_set(own, "VN_MAD", standin_attributes_get(from, "VN_MAD"));
+    standin_nic_inherit(nic, network);
 }
 
 static int add_nic(struct standin_state *state, struct standin_vm *vm, uint32_t network_id,
                    struct standin_nic **added, struct oneib_error *err)
 {
     struct standin_network *network = standin_network_find(state, network_id, err);
-    if (!network ||
-        oneib_reserve(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics, err) < 0)
+    if (!network)
         return -1;
+    oneib_grow(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics);
     struct standin_nic *nic = &vm->nics[vm->nic_count];
     *nic = (struct standin_nic){.id = vm->next_nic_id, .network_id = network_id};
     if (standin_lease_take(network, vm->id, &nic->address_index, err) < 0)
@@ -91,7 +90,8 @@ static int add_nic(struct standin_state *state, struct standin_vm *vm, uint32_t 
     vm->nic_count++;
     vm->next_nic_id++;
     *added = nic;
-    return describe_nic(vm, nic, network, err);
+    describe_nic(vm, nic, network);
+    return 0;
 }
 
 static void remove_nic(struct standin_state *state, struct standin_vm *vm, size_t position)
@@ -103,18 +103,11 @@ static void remove_nic(struct standin_state *state, struct standin_vm *vm, size_
     memmove(nic, nic + 1, (vm->nic_count - position) * sizeof *nic);
 }
 
-static struct standin_vm *add_vm(struct standin_state *state, const char *name,
-                                 struct oneib_error *err)
+static struct standin_vm *add_vm(struct standin_state *state, const char *name)
 {
-    if (oneib_reserve(&state->vms, &state->vm_capacity, state->vm_count + 1, sizeof *state->vms,
-                      err) < 0)
-        return NULL;
-    struct standin_vm *vm = calloc(1, sizeof *vm);
-    if (!vm || !(vm->name = strdup(name))) {
-        free(vm);
-        oneib_fail_memory(err);
-        return NULL;
-    }
+    oneib_grow(&state->vms, &state->vm_capacity, state->vm_count + 1, sizeof *state->vms);
+    struct standin_vm *vm = oneib_alloc(1, sizeof *vm);
+    vm->name = oneib_strdup(name);
     vm->id = (uint32_t)state->vm_count;
     vm->state = VM_PENDING;
     vm->start = ++state->now;
@@ -128,9 +121,9 @@ int standin_vm_create(struct standin_state *state, const char *name, const uint3
     for (size_t i = 0; i < network_count; i++)
         if (!standin_network_find(state, networks[i], err))
             return -1;
-    struct standin_vm *vm = add_vm(state, name, err);
+    struct standin_vm *vm = add_vm(state, name);
     struct standin_nic *nic;
-    if (!vm || add_nic(state, vm, STANDIN_ETHERNET_ID, &nic, err) < 0)
+    if (add_nic(state, vm, STANDIN_ETHERNET_ID, &nic, err) < 0)
         return -1;
     for (size_t i = 0; i < network_count; i++)
         if (add_nic(state, vm, networks[i], &nic, err) < 0)
@@ -146,10 +139,9 @@ int standin_vm_create(struct standin_state *state, const char *name, const uint3
 static int add_history(struct standin_state *state, struct standin_vm *vm, uint32_t host_id,
                        struct oneib_error *err)
 {
-    if (!standin_host_find(state, host_id, err) ||
-        oneib_reserve(&vm->history, &vm->history_capacity, vm->history_count + 1,
-                      sizeof *vm->history, err) < 0)
+    if (!standin_host_find(state, host_id, err))
         return -1;
+    oneib_grow(&vm->history, &vm->history_capacity, vm->history_count + 1, sizeof *vm->history);
     vm->history[vm->history_count++] =
         (struct standin_history){.host_id = host_id, .start = ++state->now};
     return 0;
@@ -257,13 +249,10 @@ int standin_vm_set_state(struct standin_state *state, uint32_t id, int vm_state,
 }
 
 /* The NIC of a VM on a host comes or goes. */
-static int plug(const struct standin_state *state, struct standin_vm *vm, struct standin_nic *nic,
-                struct oneib_error *err)
+static void plug(const struct standin_state *state, struct standin_vm *vm, struct standin_nic *nic)
 {
-    if (standin_attributes_set(&nic->attributes, "ATTACH", "YES", err) < 0)
-        return -1;
+    standin_attributes_set(&nic->attributes, "ATTACH", "YES");
     enter(state, vm, VM_ACTIVE, LCM_HOTPLUG_NIC);
-    return 0;
 }
 
 int standin_vm_attach(struct standin_state *state, uint32_t id, uint32_t network_id, uint32_t *nic,
@@ -276,8 +265,8 @@ int standin_vm_attach(struct standin_state *state, uint32_t id, uint32_t network
     *nic = added->id;
     state->now++;
     added->attaching = vm->state == VM_ACTIVE;
-    if (added->attaching && plug(state, vm, added, err) < 0)
-        return -1;
+    if (added->attaching)
+        plug(state, vm, added);
     char template[64];
     snprintf(template, sizeof template, "NIC = [ NETWORK_ID = \"%u\" ]", network_id);
     standin_event_call(state,
@@ -307,8 +296,8 @@ int standin_vm_detach(struct standin_state *state, uint32_t id, uint32_t nic_id,
     nic->detaching = vm->state == VM_ACTIVE;
     if (!nic->detaching)
         remove_nic(state, vm, (size_t)(nic - vm->nics));
-    else if (plug(state, vm, nic, err) < 0)
-        return -1;
+    else
+        plug(state, vm, nic);
     standin_event_call(state, &(struct standin_call_event){
                                   .call = "one.vm.detachnic",
                                   .in = {standin_number(id).text, standin_number(nic_id).text},
@@ -324,13 +313,11 @@ int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id
     struct standin_attributes given = {0};
     if (!nic || standin_attributes_parse(&given, text, err) < 0)
         return -1;
-    int result = standin_attributes_merge(&nic->attributes, &given, err);
+    standin_attributes_merge(&nic->attributes, &given);
     for (size_t i = 0; i < given.count; i++)
         if (!*given.items[i].value)
             standin_attributes_remove(&nic->attributes, given.items[i].name);
     standin_attributes_clear(&given);
-    if (result < 0)
-        return -1;
     standin_event_call(state,
                        &(struct standin_call_event){
                            .call = "one.vm.updatenic",
@@ -343,11 +330,10 @@ int standin_vm_write(struct standin_state *state, uint32_t id, const char *text,
                      struct oneib_error *err)
 {
     struct standin_vm *vm = standin_vm_find(state, id, err);
-    char *note = vm ? strdup(text) : NULL;
-    if (!note)
-        return vm ? oneib_fail_memory(err) : -1;
+    if (!vm)
+        return -1;
     free(vm->note);
-    vm->note = note;
+    vm->note = oneib_strdup(text);
     state->now++;
     standin_event_call(state,
                        &(struct standin_call_event){.call = "one.vm.update",

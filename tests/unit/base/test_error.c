@@ -40,15 +40,6 @@ static void a_later_failure_forgets_an_earlier_errno(void **state)
     assert_string_equal(err.text, "second");
 }
 
-static void lack_of_memory_is_a_code_of_its_own(void **state)
-{
-    (void)state;
-    struct oneib_error err;
-    assert_int_equal(oneib_fail_memory(&err), -1);
-    assert_int_equal(err.code, ONEIB_ERROR_MEMORY);
-    assert_string_equal(err.text, "out of memory");
-}
-
 static void wrapping_puts_context_in_front_and_keeps_the_code(void **state)
 {
     (void)state;
@@ -142,7 +133,6 @@ int main(void)
         cmocka_unit_test(a_failure_has_code_and_text),
         cmocka_unit_test(a_failed_system_call_keeps_errno_and_says_it),
         cmocka_unit_test(a_later_failure_forgets_an_earlier_errno),
-        cmocka_unit_test(lack_of_memory_is_a_code_of_its_own),
         cmocka_unit_test(wrapping_puts_context_in_front_and_keeps_the_code),
         cmocka_unit_test(an_errors_own_text_may_be_among_the_arguments),
         cmocka_unit_test(a_long_text_is_cut_and_ends_in_dots),

@@ -40,7 +40,6 @@ char *with_replaced(char *text, const char *from, const char *to)
     oneib_text_append_bytes(&replaced, text, (size_t)(at - text));
     oneib_text_append(&replaced, to);
     oneib_text_append(&replaced, at + strlen(from));
-    assert_false(oneib_text_failed(&replaced));
     free(text);
     return replaced.data;
 }
@@ -106,7 +105,6 @@ char *made_document(const char *machine, size_t count, unsigned root_ports)
         oneib_text_printf(&text, "\t\t<controller type='pci' index='%u' model='pcie-root-port'/>\n",
                           i);
     oneib_text_append(&text, "\t</devices>\n\t<features>\n\t\t<acpi/>\n\t</features>\n</domain>\n");
-    assert_false(oneib_text_failed(&text));
     return text.data;
 }
 

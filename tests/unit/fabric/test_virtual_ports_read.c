@@ -153,21 +153,21 @@ int oneib_m_key_file_renew(struct oneib_m_key_file *file, struct oneib_error *er
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err)
 {
     (void)fabric;
-    return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
 int oneib_note_master(struct oneib_subnet *of, uint16_t sm_lid, struct oneib_error *err)
 {
     (void)of;
     (void)sm_lid;
-    return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
 int oneib_check_visibility(const struct oneib_subnet *of, oneib_guid own, struct oneib_error *err)
 {
     (void)of;
     (void)own;
-    return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
 int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
@@ -175,7 +175,7 @@ int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *po
 {
     (void)fabric;
     (void)port_list;
-    return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
 void oneib_port_list_clear(struct oneib_port_list *port_list)
@@ -190,7 +190,7 @@ int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
     (void)lid;
     (void)entry;
     (void)found;
-    return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
 /* ---- the scene ------------------------------------------------------------------------------- */

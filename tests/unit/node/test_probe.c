@@ -19,7 +19,6 @@ static char *print(const struct oneib_hcas *hcas, const struct oneib_config *con
 {
     struct oneib_text text = {0};
     oneib_probe_render(hcas, config ? config : &no_host_vfs, true, NODE_KEY, problem, &text);
-    assert_false(oneib_text_failed(&text));
     return text.data;
 }
 

@@ -21,8 +21,7 @@ static struct oneib_links scene(void)
     static const unsigned leaf_of[HOSTS] = {0, 0, 1, 1}, pod_of[LEAVES];
     const struct tree tree = {HOSTS, LEAVES, 1, 2, leaf_of, pod_of};
     struct oneib_links links = {.routes = tree_routes(&tree)};
-    assert_int_equal(
-        oneib_reserve(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports, &err), 0);
+    oneib_grow(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports);
     for (unsigned host = 0; host < HOSTS; host++)
         links.ports[links.port_count++] = (struct oneib_host_port_guid){host, host + 1};
     oneib_links_add_cluster(&links, RED, 3, (const oneib_guid[]){1, 3}, 2);
@@ -34,7 +33,6 @@ static char *written(const struct oneib_links *links)
 {
     struct oneib_text text = {0};
     oneib_links_write(links, &text);
-    assert_false(oneib_text_failed(&text));
     return text.data;
 }
 

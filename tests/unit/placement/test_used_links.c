@@ -18,7 +18,6 @@
 #define GREEN 3u
 enum { LEAVES = 3, HOSTS = 12, SPINES = 2, VFS = 3 };
 
-static struct oneib_error err;
 static struct oneib_links links;
 static struct oneib_window window;
 
@@ -39,10 +38,8 @@ static int begin(void **state)
     const struct tree tree = {HOSTS, LEAVES, 1, SPINES, leaf_of, pod_of};
     links = (struct oneib_links){.routes = tree_routes(&tree)};
     window = (struct oneib_window){.links = &links};
-    assert_int_equal(
-        oneib_reserve(&window.hosts, &window.host_capacity, HOSTS, sizeof *window.hosts, &err), 0);
-    assert_int_equal(
-        oneib_reserve(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports, &err), 0);
+    oneib_grow(&window.hosts, &window.host_capacity, HOSTS, sizeof *window.hosts);
+    oneib_grow(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports);
     for (unsigned host = 0; host < HOSTS; host++)
         add_host(host, leaf_of[host]);
     return 0;
@@ -72,9 +69,7 @@ static void cluster(uint32_t network, uint8_t sl, const unsigned *hosts, size_t 
 
 static struct oneib_waiting_vm *wait_for(uint32_t network)
 {
-    assert_int_equal(oneib_reserve(&window.vms, &window.vm_capacity, window.vm_count + 1,
-                                   sizeof *window.vms, &err),
-                     0);
+    oneib_grow(&window.vms, &window.vm_capacity, window.vm_count + 1, sizeof *window.vms);
     struct oneib_waiting_vm *vm = &window.vms[window.vm_count];
     *vm = (struct oneib_waiting_vm){
         .id = 100 + (uint32_t)window.vm_count++, .network_id = network, .nics = 1};

@@ -16,15 +16,12 @@
 #define BLUE 2u
 #define LEAF(n) (0x200000u + (n))
 
-static struct oneib_error err;
-
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
 static void add_host(struct oneib_window *window, oneib_guid leaf, uint32_t vfs)
 {
-    assert_int_equal(oneib_reserve(&window->hosts, &window->host_capacity, window->host_count + 1,
-                                   sizeof *window->hosts, &err),
-                     0);
+    oneib_grow(&window->hosts, &window->host_capacity, window->host_count + 1,
+               sizeof *window->hosts);
     const uint32_t id = (uint32_t)window->host_count;
     window->hosts[window->host_count++] =
         (struct oneib_open_host){.id = id, .leaf = leaf, .vfs_free = vfs};
@@ -42,9 +39,8 @@ static struct oneib_window fabric(unsigned leaves, unsigned hosts, uint32_t vfs)
 
 static void is_at(struct oneib_window *window, uint32_t network, oneib_guid leaf, uint32_t vms)
 {
-    assert_int_equal(oneib_reserve(&window->settled, &window->settled_capacity,
-                                   window->settled_count + 1, sizeof *window->settled, &err),
-                     0);
+    oneib_grow(&window->settled, &window->settled_capacity, window->settled_count + 1,
+               sizeof *window->settled);
     window->settled[window->settled_count++] =
         (struct oneib_settled){.network_id = network, .leaf = leaf, .vms = vms};
 }
@@ -52,9 +48,7 @@ static void is_at(struct oneib_window *window, uint32_t network, oneib_guid leaf
 /* It may go to any host. */
 static struct oneib_waiting_vm *wait_for(struct oneib_window *window, uint32_t network)
 {
-    assert_int_equal(oneib_reserve(&window->vms, &window->vm_capacity, window->vm_count + 1,
-                                   sizeof *window->vms, &err),
-                     0);
+    oneib_grow(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms);
     struct oneib_waiting_vm *vm = &window->vms[window->vm_count];
     *vm = (struct oneib_waiting_vm){
         .id = 100 + (uint32_t)window->vm_count, .network_id = network, .nics = 1};

@@ -48,8 +48,9 @@ static int find(const char *name)
 {
     oneib_findings_clear(&findings);
     oneib_findings_mention(&findings, ONEIB_SUBJECT_HOST, 5);
-    return oneib_findings_add(&findings, ONEIB_VIOLATION, "vf-not-granted", NULL, &err,
-                              "host \"%s\": VF 0000:81:01.0 is open", name);
+    oneib_findings_note(&findings, ONEIB_VIOLATION, "vf-not-granted", NULL,
+                        "host \"%s\": VF 0000:81:01.0 is open", name);
+    return 0;
 }
 
 static int begin(void **state)

@@ -2,6 +2,7 @@
 #include "live_standin.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "hca/place.h"
 #include "live/live.h"
 #include "live_standin_store.h"
@@ -36,7 +37,7 @@ static char *find_line(const char *file, const char *words)
     char *left = text;
     for (char *line; left && (line = strsep(&left, "\n"));)
         if (strncmp(line, words, length) == 0 && (line[length] == '\0' || line[length] == ' '))
-            return strdup(line + length + (line[length] == ' '));
+            return oneib_strdup(line + length + (line[length] == ' '));
     return NULL;
 }
 
@@ -150,9 +151,7 @@ static int end(struct oneib_live *live, int status, struct oneib_error *err)
 
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err)
 {
-    struct oneib_live *opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return oneib_fail_memory(err);
+    struct oneib_live *opened = oneib_alloc(1, sizeof *opened);
     if (begin(opened, err, "open %s", uri) < 0 ||
         (has_fault("refuse-open") && lose(opened, err) < 0) || end(opened, 0, err) < 0) {
         free(opened);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
 #include "live_standin_store.h"
 #include <libxml/parser.h>
 #include <stdarg.h>
@@ -366,8 +367,7 @@ int standin_insert(xmlDoc *domain, xmlDoc *device, struct oneib_error *err)
         give_address(domain, node, err) < 0)
         return -1;
     xmlNode *copy = xmlDocCopyNode(node, domain, 1);
-    if (!copy)
-        return oneib_fail_memory(err);
+    oneib_allocated(copy);
     xmlAddChild(devices, copy);
     give_alias(domain, copy);
     return 0;
@@ -393,13 +393,13 @@ int standin_render(xmlDoc *document, struct oneib_text *xml, struct oneib_error 
     xmlBuffer *buffer = xmlBufferCreate();
     if (!buffer || xmlNodeDump(buffer, document, xmlDocGetRootElement(document), 0, 1) < 0) {
         xmlBufferFree(buffer);
-        return oneib_fail_memory(err);
+        return oneib_fail(err, ONEIB_ERROR_SYSTEM, "the document cannot be written");
     }
     oneib_text_append_bytes(xml, (const char *)xmlBufferContent(buffer),
                             (size_t)xmlBufferLength(buffer));
     oneib_text_append(xml, "\n");
     xmlBufferFree(buffer);
-    return oneib_text_failed(xml) ? oneib_fail_memory(err) : 0;
+    return 0;
 }
 
 static void append_value(const xmlDoc *domain, const char *element, xmlNode *root)

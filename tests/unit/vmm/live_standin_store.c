@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "hca/place.h"
 #include "live_standin.h"
 #include <dirent.h>
@@ -60,7 +61,7 @@ char *standin_read_file(const char *below)
     struct oneib_error err = {0};
     if (standin_path(path, below, &err) < 0 ||
         oneib_file_read(path, FILE_MAX, &data, &length, &err) < 0)
-        return strdup("");
+        return oneib_strdup("");
     return data;
 }
 
@@ -147,11 +148,12 @@ static bool has_value(const xmlDoc *document, const char *element, const char *w
 static int keep_wanted(xmlDoc *document, void *context, struct oneib_error *err)
 {
     struct wanted *wanted = context;
+    (void)err;
     if (wanted->found || (!has_value(document, "name", wanted->domain) &&
                           !has_value(document, "uuid", wanted->domain)))
         return 0;
-    wanted->found = xmlCopyDoc(document, 1);
-    return wanted->found ? 0 : oneib_fail_memory(err);
+    wanted->found = oneib_allocated(xmlCopyDoc(document, 1));
+    return 0;
 }
 
 int standin_load(const char *domain, xmlDoc **document, struct oneib_error *err)
@@ -205,8 +207,6 @@ int standin_refresh(struct oneib_error *err)
     if (standin_path(path, STANDIN_NODE, err) < 0 || standin_each(append_to_node, &text, err) < 0)
         return -1;
     oneib_text_append(&text, "</node>\n");
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
     if (oneib_file_replace(path, text.data, text.length, 0644, NULL, NULL, err) < 0)
         return -1;
     tell_service();
@@ -360,9 +360,7 @@ static int start_there(const char *root, const char *path, struct oneib_error *e
 
 static int start_at_peer(xmlDoc *document, const char *root, struct oneib_error *err)
 {
-    oneib_autofree char *path = NULL;
-    if (asprintf(&path, "%s%s/arriving", root, DIRECTORY) < 0)
-        return oneib_fail_memory(err);
+    oneib_autofree char *path = oneib_asprintf("%s%s/arriving", root, DIRECTORY);
     make_directories(path);
     if (write_document(document, path, err) < 0)
         return -1;
