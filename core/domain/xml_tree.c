@@ -215,28 +215,29 @@ static size_t literal_length(const char *xml)
     return 0;
 }
 
-/* The value that begins here, with its double quotes; in single ones if it has none itself. Returns
- * how much of xml it was. */
+/* The value that begins here, with its quotes; in single ones if it has none itself. Returns how
+ * much of xml it was. */
 static size_t append_value(struct oneib_text *text, const char *xml)
 {
-    const size_t length = strcspn(xml + 1, "\"");
+    const char own[] = {*xml, '\0'};
+    const size_t length = strcspn(xml + 1, own);
     const char *quote = memchr(xml + 1, '\'', length) ? "\"" : "'";
     oneib_text_append(text, quote);
     oneib_text_append_bytes(text, xml + 1, length);
     oneib_text_append(text, quote);
-    return length + (xml[1 + length] == '"' ? 2 : 1);
+    return length + (xml[1 + length] == *own ? 2 : 1);
 }
 
 /*
- * libxml2 writes attributes in double quotes. oned and libvirt write them in single ones, and
+ * libxml2 writes attributes in double quotes, but for a namespace that has one. oned and libvirt write them in single ones, and
  * OpenNebula's action deploy goes by that: it looks for the disks' links as text.
  */
 static void append_single_quoted(struct oneib_text *text, const char *xml)
 {
     bool is_in_tag = false;
     while (*xml != '\0') {
-        size_t length = strcspn(xml, is_in_tag ? "\">" : "<");
-        if (length == 0 && *xml == '"') {
+        size_t length = strcspn(xml, is_in_tag ? "\"'>" : "<");
+        if (length == 0 && (*xml == '"' || *xml == '\'')) {
             xml += append_value(text, xml);
             continue;
         }

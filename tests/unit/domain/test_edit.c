@@ -185,7 +185,9 @@ static void quotes_in_text_and_values_stay(void **state)
 {
     static const char *const kept[] = {"<!--a=\"b\" > '-->", "<![CDATA[<a b=\"c\">]]>",
                                        "<?a b=\"c\"?>", "<description>a=\"b\"</description>",
-                                       "<metadata a=\"it's\" b='&gt;&quot;&lt;'/>"};
+                                       "<metadata a=\"it's\" b='&gt;&quot;&lt;'/>",
+                                       /* in which libxml2 writes single quotes by itself */
+                                       "<metadata xmlns:o='urn:a\">b'><o:c d='e'/></metadata>"};
     (void)state;
     oneib_autofree char *made = made_document("q35", 1, 16);
     const char *end = strstr(made, "</domain>");
