@@ -305,16 +305,6 @@ static void hold_partition(struct hold *hold, const struct cluster_partition *cl
     free(loss.members);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct oneib_partition *left = a, *right = b;
-    bool left_default = left->pkey == ONEIB_PKEY_DEFAULT;
-    bool right_default = right->pkey == ONEIB_PKEY_DEFAULT;
-    if (left_default != right_default)
-        return left_default ? -1 : 1;
-    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
-}
-
 /* By key alone: the order of members within a static partition has a meaning. */
 static void restore_order(struct oneib_partition_table *table)
 {
@@ -326,7 +316,7 @@ static void restore_order(struct oneib_partition_table *table)
             free(table->items[i].members);
     }
     table->count = kept;
-    ONEIB_SORT(table->items, kept, compare_keys);
+    ONEIB_SORT(table->items, kept, oneib_partition_compare_keys);
 }
 
 static void hold_removals(struct hold *hold)

@@ -685,17 +685,6 @@ static void write_old(struct gating *gating)
     }
 }
 
-/* By key alone: the order of members within a static partition has a meaning. */
-static int compare_keys(const void *a, const void *b)
-{
-    const struct oneib_partition *left = a, *right = b;
-    const bool left_default = left->pkey == ONEIB_PKEY_DEFAULT;
-    const bool right_default = right->pkey == ONEIB_PKEY_DEFAULT;
-    if (left_default != right_default)
-        return left_default ? -1 : 1;
-    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
-}
-
 static void compute(struct gating *gating)
 {
     list_ports(gating);
@@ -708,8 +697,9 @@ static void compute(struct gating *gating)
     make_room(gating);
     write_desired(gating);
     write_old(gating);
+    /* By key alone: the order of members within a static partition has a meaning. */
     oneib_stable_sort(gating->gate->table.items, gating->gate->table.count,
-                      sizeof *gating->gate->table.items, compare_keys);
+                      sizeof *gating->gate->table.items, oneib_partition_compare_keys);
 }
 
 void oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate)

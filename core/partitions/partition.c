@@ -89,13 +89,19 @@ void oneib_partition_sort_members(struct oneib_partition *partition)
     partition->member_count = kept;
 }
 
+int oneib_partition_compare_keys(const void *a, const void *b)
+{
+    const struct oneib_partition *left = a, *right = b;
+    const bool left_default = left->pkey == ONEIB_PKEY_DEFAULT;
+    const bool right_default = right->pkey == ONEIB_PKEY_DEFAULT;
+    if (left_default != right_default)
+        return left_default ? -1 : 1;
+    return ONEIB_BY(pkey);
+}
+
 int oneib_partition_compare(const struct oneib_partition *a, const struct oneib_partition *b)
 {
-    bool a_default = a->pkey == ONEIB_PKEY_DEFAULT;
-    bool b_default = b->pkey == ONEIB_PKEY_DEFAULT;
-    if (a_default != b_default)
-        return a_default ? -1 : 1;
-    return ONEIB_COMPARE(a->pkey, b->pkey) ?: strncmp(a->name, b->name, sizeof a->name);
+    return oneib_partition_compare_keys(a, b) ?: strncmp(a->name, b->name, sizeof a->name);
 }
 
 ONEIB_ORDER(compare_partitions, struct oneib_partition, oneib_partition_compare(left, right));
