@@ -89,14 +89,10 @@ static int accept_key(struct work *work, struct oneib_error *err)
         return -1;
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
     const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
-    int outcome = 0;
-    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0) {
+    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
         oneib_ledger_pin(&next, &entry);
-        outcome = 0;
-    }
     oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
-    if (outcome == 0)
-        outcome = write_ledger(work, &next, err);
+    const int outcome = write_ledger(work, &next, err);
     oneib_ledger_clear(&next);
     return outcome;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
+#include "base/exit.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ void oneib_out_of_memory(void)
     static const char line[] = "oneib: out of memory\n";
     const ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
-    _exit(ONEIB_OUT_OF_MEMORY_STATUS);
+    _exit(ONEIB_EXIT_FAILURE);
 }
 
 void *oneib_allocated(void *memory)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Memory that is there, or the end of the process: whoever has none writes one line to standard
- * error and ends, with the exit status of an error. oneib may be killed between any two steps, so
+ * error and ends with ONEIB_EXIT_FAILURE (base/exit.h). oneib may be killed between any two steps, so
  * what that leaves behind is what a kill leaves. None of these functions returns NULL; what they
  * return is the caller's, for free().
  *
@@ -12,8 +12,6 @@
 #define ONEIB_BASE_MEMORY_H
 
 #include <stddef.h>
-
-#define ONEIB_OUT_OF_MEMORY_STATUS 3 /* as for other failures: oneib(8), EXIT STATUS */
 
 _Noreturn void oneib_out_of_memory(void);
 

@@ -4,17 +4,12 @@
 #include "opennebula/documents_internal.h"
 #include "opennebula/pools_internal.h"
 
-static void copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy)
-{
-    oneib_id_set_join(copy, ids);
-}
-
 static int read_named_networks(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                                struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    copy_ids(&queue->networks, &wanted);
+    oneib_id_set_join(&wanted, &queue->networks);
     return oneib_pools_ask_networks(pools, &wanted, &asked, err);
 }
 
@@ -23,7 +18,7 @@ static int read_named_hosts(struct oneib_pools *pools, const struct oneib_work_q
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    copy_ids(&queue->hosts, &wanted);
+    oneib_id_set_join(&wanted, &queue->hosts);
     return oneib_pools_ask_hosts(pools, &wanted, &asked, err);
 }
 
