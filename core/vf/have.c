@@ -195,7 +195,6 @@ static int have_new(struct have *have, struct oneib_error *err)
     giving->noted = giving->record;
     if (waits)
         return 0;
-    oneib_vfs_forget_memory(giving->vfs, &giving->record.vf, ONEIB_VF_WAS_OPEN);
     if (oneib_vfs_put(giving->vfs, &giving->record, err) < 0)
         return -1;
     if (make_closed(giving, err) == 0 &&

@@ -143,5 +143,9 @@ int oneib_vfs_remove(struct oneib_vfs *vfs, const struct oneib_pci *vf, struct o
 {
     struct oneib_vf_table *draft = oneib_vfs_draft(vfs);
     oneib_vf_table_remove(draft, vf);
-    return oneib_vfs_commit(vfs, err);
+    if (oneib_vfs_commit(vfs, err) < 0)
+        return -1;
+    /* Of whom it was: not of whoever has it next. */
+    oneib_vfs_forget_vf(vfs, vf);
+    return 0;
 }

@@ -55,7 +55,7 @@ struct oneib_vf_work {
     double next_until;
 };
 
-/* What is remembered of a VF for a while. */
+/* What is remembered of a VF for a while, while it is the same NIC's: see oneib_vfs_remove(). */
 enum oneib_vf_memory {
     ONEIB_VF_HELD,     /* whether a domain has named it: what is known may be of before it was asked
                           for */
@@ -160,9 +160,10 @@ int oneib_vfs_commit(struct oneib_vfs *vfs, struct oneib_error *err);
 /* Writes the table again when the disk has another one, or none. */
 int oneib_vfs_keep_table(struct oneib_vfs *vfs, struct oneib_error *err);
 
-/* Puts it in the place of its VF's, or adds it; or removes that VF's. */
+/* Puts it in the place of its VF's, or adds it. */
 int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                   struct oneib_error *err);
+/* Removes the VF's, and forgets what is remembered of that. */
 int oneib_vfs_remove(struct oneib_vfs *vfs, const struct oneib_pci *vf, struct oneib_error *err);
 
 /* ---- adapters (adapters.c) ------------------------------------------------------------------- */
@@ -309,6 +310,8 @@ bool oneib_vfs_remembers(const struct oneib_vfs *vfs, const struct oneib_pci *vf
                          enum oneib_vf_memory what);
 void oneib_vfs_forget_memory(struct oneib_vfs *vfs, const struct oneib_pci *vf,
                              enum oneib_vf_memory what);
+/* Everything that is remembered of it. */
+void oneib_vfs_forget_vf(struct oneib_vfs *vfs, const struct oneib_pci *vf);
 void oneib_vfs_forget_what_is_over(struct oneib_vfs *vfs);
 /* The end of the next that ends; INFINITY: none. */
 double oneib_vfs_next_memory(const struct oneib_vfs *vfs);

@@ -84,6 +84,13 @@ void oneib_vfs_forget_memory(struct oneib_vfs *vfs, const struct oneib_pci *vf,
         *timer = vfs->timers[--vfs->timer_count];
 }
 
+void oneib_vfs_forget_vf(struct oneib_vfs *vfs, const struct oneib_pci *vf)
+{
+    for (size_t i = vfs->timer_count; i-- > 0;)
+        if (oneib_pci_compare(&vfs->timers[i].vf, vf) == 0)
+            vfs->timers[i] = vfs->timers[--vfs->timer_count];
+}
+
 void oneib_vfs_forget_what_is_over(struct oneib_vfs *vfs)
 {
     const double now = oneib_now_ms();

@@ -33,6 +33,7 @@
 #include "../grants_standin.h"
 
 #define DEADLINE_MS 20000
+#define LOG_END 4000
 #define KEY 5
 #define KEY_INDEX 3
 #define NETWORK 7
@@ -81,6 +82,14 @@ static inline void await_content(const char *name, const char *words, bool wante
         pause_ms(2);
     if ((strstr(content(name), words) != NULL) != wanted)
         fail_msg("\"%s\" is %sin %s: %s", words, wanted ? "not " : "", name, content(name));
+}
+
+/* For whoever reads why a test has failed. */
+static inline const char *log_end(void)
+{
+    const char *text = content("log");
+    const size_t length = strlen(text);
+    return length > LOG_END ? text + length - LOG_END : text;
 }
 
 static inline void await_log(const char *words)
@@ -306,7 +315,8 @@ static inline void assert_serves(void)
     must_wait(client);
     oneib_client_close(client);
     const struct oneib_released released = must_release(900);
-    assert_int_equal(released.freed + released.lingering, 1);
+    if (released.freed + released.lingering != 1)
+        fail_msg("it has lost its VF meanwhile; the end of the log:\n%s", log_end());
 }
 
 /* ---- callers that are no clients ------------------------------------------------------------- */

@@ -366,6 +366,23 @@ static void what_is_asked_for_again_does_not_leave(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+/* Whoever has the VF next has not left. */
+static void what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner(void **state)
+{
+    (void)state;
+    run(42);
+    assert_int_equal(release_at_once(42, 1, 0).left, 1);
+    release_at_once(42, 1, ONEIB_RELEASE_NIC_GONE);
+    tell_of_no_domains();
+    settle();
+    assert_nothing_is_left();
+    give_key(43, 1);
+    assert_int_equal(record_of(43, 1).index, 0);
+    tell_of_no_domains();
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
 static void a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf(void **state)
 {
     (void)state;
@@ -556,6 +573,7 @@ int main(void)
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
+        IN_SCENE(what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner),
         IN_SCENE(a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf),
         IN_SCENE(whoever_waits_for_such_a_release_is_told_who_has_the_vf),
         IN_SCENE(releases_do_not_need_to_know_the_domains),
