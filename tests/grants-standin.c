@@ -42,16 +42,15 @@
 #include "grants/daemons.h"
 #include "grants/server.h"
 #include "grants/server_bytes.h"
+#include "ports.h"
 #include <dirent.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #define TEXT_MAX 1048576
@@ -590,24 +589,34 @@ static void forget_changes(int changes)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static const char *free_address(void)
-{
-    static char address[ONEIB_ADDRESS_SIZE];
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof name;
-    oneib_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&name, length) < 0 ||
-        getsockname(fd, (struct sockaddr *)&name, &length) < 0)
-        give_up("no port is free");
-    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", ntohs(name.sin_port));
-    return address;
-}
+#define LISTEN_TRIES 20
 
-static void listen_on(const char *address)
+static int try_to_listen(const char *address)
 {
     const struct oneib_grants_server_options options = {
         .listen = address, .curve = &curve, .sign = &sign};
-    require(oneib_grants_server_open(&options, &server, &err));
+    return oneib_grants_server_open(&options, &server, &err);
+}
+
+/* Somebody may take a port between the search and this. */
+static const char *listen_somewhere(void)
+{
+    static char address[ONEIB_ADDRESS_SIZE];
+    for (int try = 0; try < LISTEN_TRIES; try++) {
+        const unsigned port = free_port();
+        if (port == 0)
+            give_up("no port is free");
+        snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
+        if (try_to_listen(address) == 0)
+            return address;
+    }
+    give_up(err.text);
+}
+
+static const char *listen_at(const char *address)
+{
+    require(try_to_listen(address));
+    return address;
 }
 
 static void announce(const char *address)
@@ -627,11 +636,9 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc < 2 || argc > 3 || chdir(argv[1]) < 0)
         give_up("usage: oneib-grants-standin DIRECTORY [tcp://ADDRESS:PORT]");
-    const char *address = argc == 3 ? argv[2] : free_address();
     require(oneib_daemon_pairs("daemon.key", &curve, &sign, &made, &err));
     oneib_random(&instance, sizeof instance);
-    listen_on(address);
-    announce(address);
+    announce(argc == 3 ? listen_at(argv[2]) : listen_somewhere());
     const int changes = watch_directory();
     look();
     puts("ready");

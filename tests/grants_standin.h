@@ -187,6 +187,13 @@ static inline const char *known_address(void)
     return found == 1 ? address : NULL;
 }
 
+static inline void forget_address(void)
+{
+    char *path = tree_path(GRANTS_DIRECTORY "/daemons");
+    assert_true(unlink(path) == 0 || access(path, F_OK) < 0);
+    free(path);
+}
+
 static inline void spawn_grants_standin(void)
 {
     char word[8];
@@ -232,6 +239,7 @@ static inline void start_grants_standin(void)
     stop_grants_standin();
     granted[0] = '\0';
     tree_make_directory(GRANTS_DIRECTORY);
+    forget_address();
     make_node_key();
     tell_granted();
     grant_by_network(WANTED_BY_NETWORK);
