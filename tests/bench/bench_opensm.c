@@ -21,7 +21,7 @@ struct change {
 static int time_change(const struct change *change, const char *data, size_t length, bool present,
                        double *ms, struct oneib_error *err)
 {
-    const char *path = lab_partitions(change->lab, err);
+    const char *path = lab_partitions(change->lab);
     const pid_t pid = lab_opensm_pid(change->lab, LAB_SM.name);
     if (!path || oneib_file_replace(path, data, length, 0644, NULL, NULL, err) < 0)
         return -1;
@@ -39,7 +39,7 @@ int bench_opensm_round(struct lab *lab, struct bench_observer *observer, size_t 
 {
     const struct change change = {
         .lab = lab, .observer = observer, .guid = lab_host_port_guid(lab, host), .key = key};
-    const char *path = lab_partitions(lab, err);
+    const char *path = lab_partitions(lab);
     oneib_autofree char *before = NULL;
     size_t length;
     if (!path || oneib_file_read(path, (size_t)1 << 24, &before, &length, err) < 0)

@@ -95,7 +95,7 @@ struct bench {
 static int replace_partitions(struct bench *bench, const char *data, size_t length,
                               struct oneib_error *err)
 {
-    const char *path = lab_partitions(bench->lab, err);
+    const char *path = lab_partitions(bench->lab);
     return path ? oneib_file_replace(path, data, length, 0644, NULL, NULL, err) : -1;
 }
 
@@ -127,7 +127,7 @@ static int time_opensm(struct bench *bench, uint64_t guid, const char *data, siz
 /* Adds a port to the file's last partition and takes it out again: opensm's part alone. */
 static int opensm_round(struct bench *bench, size_t host, struct oneib_error *err)
 {
-    const char *path = lab_partitions(bench->lab, err);
+    const char *path = lab_partitions(bench->lab);
     oneib_autofree char *before = NULL;
     size_t length;
     if (!path || oneib_file_read(path, (size_t)1 << 24, &before, &length, err) < 0)

@@ -87,7 +87,7 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
 {
     char name[128];
     oneib_autotext struct oneib_text config = {0};
-    snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf", lab_host_hca(lab, host, err));
+    snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf", lab_host_hca(lab, host));
     oneib_text_printf(&config,
                       "node: {\n  libvirt = \"test://%s" DOMAINS "\";\n"
                       "  pkey_wait = 10000;\n  guid_wait = 5000;\n  watch = 10000;\n"
@@ -97,7 +97,7 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
         return -1;
     if (forget_daemons(lab, host, err) < 0)
         return -1;
-    snprintf(name, sizeof name, LAB_NODES "/%s" DOMAINS, lab_host_hca(lab, host, err));
+    snprintf(name, sizeof name, LAB_NODES "/%s" DOMAINS, lab_host_hca(lab, host));
     return make_directories(lab, name, err) < 0 ? -1 : lab_write(lab, name, 0644, "<node/>\n", err);
 }
 
@@ -137,10 +137,7 @@ static int start(struct lab *lab, char **argv, struct oneib_error *err)
 static int find_host(struct lab *lab, const char *name, size_t *host, struct oneib_error *err)
 {
     for (*host = 0; *host < lab_host_count(lab); ++*host) {
-        const char *hca = lab_host_hca(lab, *host, err);
-        if (!hca)
-            return -1;
-        if (strcmp(hca, name) == 0)
+        if (strcmp(lab_host_hca(lab, *host), name) == 0)
             return 0;
     }
     return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "there is no host %s", name);
@@ -151,15 +148,10 @@ static int signal_called(const char *name)
     return strcmp(name, "KILL") == 0 ? SIGKILL : SIGTERM;
 }
 
-static int say_roots(struct lab *lab, struct oneib_error *err)
+static void say_roots(struct lab *lab)
 {
-    for (size_t host = 0; host < lab_host_count(lab); host++) {
-        const char *hca = lab_host_hca(lab, host, err);
-        if (!hca)
-            return -1;
-        printf("%s %s\n", hca, lab_node_root(lab, host));
-    }
-    return 0;
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        printf("%s %s\n", lab_host_hca(lab, host), lab_node_root(lab, host));
 }
 
 static int say_port(struct lab *lab, size_t host, struct oneib_error *err)
@@ -173,15 +165,12 @@ static int say_port(struct lab *lab, size_t host, struct oneib_error *err)
     return 0;
 }
 
-static int say_log(struct lab *lab, const char *name, struct oneib_error *err)
+static void say_log(struct lab *lab, const char *name)
 {
     char file[128];
     snprintf(file, sizeof file, "%s.log", name);
-    oneib_autofree char *text = lab_read(lab, file, err);
-    if (!text)
-        return -1;
+    oneib_autofree char *text = lab_read(lab, file);
     printf("%s%s", text, *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
-    return 0;
 }
 
 static int run_oneib(struct lab *lab, char **words, struct oneib_error *err)
@@ -235,16 +224,20 @@ static int change_host(struct lab *lab, char **words, size_t host, struct oneib_
 static int obey(struct lab *lab, char **words, size_t count, struct oneib_error *err)
 {
     size_t host;
-    if (strcmp(words[0], "roots") == 0)
-        return say_roots(lab, err);
+    if (strcmp(words[0], "roots") == 0) {
+        say_roots(lab);
+        return 0;
+    }
     if (strcmp(words[0], "oneib") == 0)
         return run_oneib(lab, words + 1, err);
     if (count < 2)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown, or too short: %s", words[0]);
     if (strcmp(words[0], "oneibd") == 0)
         return run_oneibd(lab, words, err);
-    if (strcmp(words[0], "log") == 0)
-        return say_log(lab, words[1], err);
+    if (strcmp(words[0], "log") == 0) {
+        say_log(lab, words[1]);
+        return 0;
+    }
     if (find_host(lab, words[1], &host, err) < 0)
         return -1;
     if (strcmp(words[0], "port") == 0)

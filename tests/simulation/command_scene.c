@@ -280,7 +280,7 @@ char *scene_file(void)
     struct oneib_error err = {0};
     char *data;
     size_t length;
-    MUST(oneib_file_read(lab_partitions(stage.lab, &err), FILE_MAX, &data, &length, &err));
+    MUST(oneib_file_read(lab_partitions(stage.lab), FILE_MAX, &data, &length, &err));
     return data;
 }
 
@@ -288,8 +288,7 @@ char *scene_file(void)
 void scene_foreign_reload(const char *file, size_t host, unsigned raw)
 {
     struct oneib_error err = {0};
-    MUST(oneib_file_replace(lab_partitions(stage.lab, &err), file, strlen(file), 0644, NULL, NULL,
-                            &err));
+    MUST(oneib_file_replace(lab_partitions(stage.lab), file, strlen(file), 0644, NULL, NULL, &err));
     for (unsigned i = 0; i < RELOADS && !port_holds(host, raw); i++) {
         MUST(lab_opensm_signal(stage.lab, LAB_SM.name, SIGHUP, &err));
         lab_sleep_ms(RELOAD_PAUSE_MS);
@@ -306,8 +305,8 @@ bool scene_reach(struct scene_vf a, struct scene_vf b)
         oneib_text_printf(&question, "%zu 0x%016" PRIx64 " key 0x%04x\n", i,
                           lab_host_port_guid(stage.lab, vfs[i]->host), vfs[i]->key);
     MUST(lab_write(stage.lab, "reach.vms", 0600, question.data, &err));
-    oneib_autofree char *answer = ask_fabric(
-        (const char *[]){FABRIC_REACH_BINARY, lab_path(stage.lab, "reach.vms", &err), NULL});
+    oneib_autofree char *answer =
+        ask_fabric((const char *[]){FABRIC_REACH_BINARY, lab_path(stage.lab, "reach.vms"), NULL});
 
     const char *row = strstr(answer, "row 0 ");
     char tables[3], sa[3];

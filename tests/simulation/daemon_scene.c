@@ -87,7 +87,7 @@ void daemon_start_with(const char *one, const char *daemon, const char *other)
 void daemon_spawn(void)
 {
     struct oneib_error err = {0};
-    const char *argv[] = {ONEIBD_BINARY, "--config", lab_config_path(scene(), &err), NULL};
+    const char *argv[] = {ONEIBD_BINARY, "--config", lab_config_path(scene()), NULL};
     MUST(lab_spawn(scene(), LAB_DAEMON.name, LAB_DAEMON.hca, argv, &daemon_state.pid, &err));
 }
 
@@ -128,11 +128,7 @@ void daemon_forget_log(void)
 
 char *daemon_log(void)
 {
-    struct oneib_error err = {0};
-    char *log = lab_read_from(scene(), LOG, daemon_state.log_start, &err);
-    if (!log)
-        fail_msg("%s", err.text);
-    return log;
+    return lab_read_from(scene(), LOG, daemon_state.log_start);
 }
 
 unsigned daemon_said_times(const char *words)

@@ -107,7 +107,7 @@ void open_site(struct site *site, struct lab *lab)
     ok(lab_network_create(lab, "blue", "", NULL, &site->network, &err));
     ok(lab_vm_start(lab, "first", &site->network, 1, 0, &site->vm, &err));
     ok(lab_give_keys(lab, &err));
-    run_oneib(lab, LAB_SM_HCA, lab_config_path(lab, &err), "sync", "--force");
+    run_oneib(lab, LAB_SM_HCA, lab_config_path(lab), "sync", "--force");
     run_oneib(lab, LAB_SECOND_SM_HCA, site->instance.config, "sync", "--force");
     learn_key(site);
     ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
@@ -134,7 +134,7 @@ void the_host_of_the_master_returns(struct site *site)
 void assert_same_files(struct site *site)
 {
     struct lab_output output;
-    const char *argv[] = {"cmp", lab_partitions(site->lab, &err), site->instance.partitions, NULL};
+    const char *argv[] = {"cmp", lab_partitions(site->lab), site->instance.partitions, NULL};
     for (unsigned waited = 0;; waited += 100) {
         ok(lab_run(site->lab, NULL, argv, PROGRAM_MS, &output, &err));
         const int status = output.status;

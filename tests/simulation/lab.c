@@ -50,18 +50,15 @@ const char *lab_socket_name(const struct lab *lab)
     return lab->socket_name;
 }
 
-const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err)
+const char *lab_path(struct lab *lab, const char *name)
 {
-    (void)err;
     return lab_keep(lab, oneib_asprintf("%s/%s", lab->directory, name));
 }
 
 int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
               struct oneib_error *err)
 {
-    const char *path = lab_path(lab, name, err);
-    if (!path)
-        return -1;
+    const char *path = lab_path(lab, name);
     oneib_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     size_t length = strlen(text);
     if (fd < 0 || fchmod(fd, mode) < 0 || write(fd, text, length) != (ssize_t)length)
@@ -77,12 +74,12 @@ long lab_size(struct lab *lab, const char *file)
     return stat(path, &status) == 0 ? (long)status.st_size : 0;
 }
 
-char *lab_read(struct lab *lab, const char *file, struct oneib_error *err)
+char *lab_read(struct lab *lab, const char *file)
 {
-    return lab_read_from(lab, file, 0, err);
+    return lab_read_from(lab, file, 0);
 }
 
-char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err)
+char *lab_read_from(struct lab *lab, const char *file, long start)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", lab->directory, file);
@@ -95,19 +92,15 @@ char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_
     while (stream && (length = fread(buffer, 1, sizeof buffer, stream)) > 0)
         oneib_text_append_bytes(&text, buffer, length);
     oneib_text_append(&text, "");
-    (void)err;
     return text.data;
 }
 
 char *lab_log_end(struct lab *lab, const char *file)
 {
-    struct oneib_error err;
     const long size = lab_size(lab, file);
     const long start = size > LOG_END ? size - LOG_END : 0;
-    oneib_autofree char *text = lab_read_from(lab, file, start, &err);
+    oneib_autofree char *text = lab_read_from(lab, file, start);
     char *end = NULL;
-    if (!text)
-        return oneib_strdup("its log cannot be read");
     if (size == 0)
         return oneib_strdup("it has said nothing");
     for (size_t length = strlen(text); length > 0 && text[length - 1] == '\n';)
@@ -123,9 +116,7 @@ int lab_await_text(struct lab *lab, const char *file, long start, const char *te
     long end = lab_clock_ms() + timeout_ms;
     for (;;) {
         bool running = lab_is_running(lab, pid);
-        oneib_autofree char *content = lab_read_from(lab, file, start, err);
-        if (!content)
-            return -1;
+        oneib_autofree char *content = lab_read_from(lab, file, start);
         if (strstr(content, text))
             return 0;
         oneib_autofree char *said = lab_log_end(lab, file);

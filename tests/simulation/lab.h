@@ -65,7 +65,7 @@ void lab_close(struct lab *lab); /* NULL: nothing */
 
 const char *lab_directory(const struct lab *lab);
 /* "DIRECTORY/name", owned by the lab until it is closed. */
-const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err);
+const char *lab_path(struct lab *lab, const char *name);
 /* Writes text to DIRECTORY/name with that mode. */
 int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
               struct oneib_error *err);
@@ -97,7 +97,7 @@ size_t lab_switch_count(const struct lab *lab);
 #define LAB_SM_PORT_GUID UINT64_C(0x100001)
 size_t lab_host_count(const struct lab *lab); /* compute hosts */
 /* "H1" for host 0; extra hosts follow the compute hosts. */
-const char *lab_host_hca(struct lab *lab, size_t host, struct oneib_error *err);
+const char *lab_host_hca(struct lab *lab, size_t host);
 uint64_t lab_host_port_guid(const struct lab *lab, size_t host); /* of port 1 */
 uint64_t lab_host_guid_of_port(const struct lab *lab, size_t host, unsigned port);
 unsigned lab_host_ports(const struct lab *lab); /* of each compute host's adapter */
@@ -125,7 +125,7 @@ struct lab_sm {
 /* Starts it and waits until it is master with its first sweep done, or standby. */
 int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err);
 pid_t lab_opensm_pid(const struct lab *lab, const char *name); /* 0: not running */
-int lab_opensm_is_master(struct lab *lab, const char *name, bool *master, struct oneib_error *err);
+bool lab_opensm_is_master(struct lab *lab, const char *name);
 /* Until its last state is MASTER with a sweep done ("SUBNET UP") since. */
 int lab_opensm_await_master(struct lab *lab, const char *name, unsigned timeout_ms,
                             struct oneib_error *err);
@@ -136,9 +136,9 @@ int lab_opensm_signal(struct lab *lab, const char *name, int signal, struct onei
  * higher priority, or lower GUID, takes back when it is started again.
  */
 int lab_opensm_stop(struct lab *lab, const char *name, bool gentle, struct oneib_error *err);
-const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_error *err);
+const char *lab_opensm_pid_file(struct lab *lab, const char *name);
 /* Path of the partition file of LAB_SM. */
-const char *lab_partitions(struct lab *lab, struct oneib_error *err);
+const char *lab_partitions(struct lab *lab);
 
 /* ---- the daemon: lab_oneibd.c ---------------------------------------------------------------- */
 
@@ -248,7 +248,7 @@ const char *lab_metrics_address(const struct lab *lab);
 /* How nodes know the daemon of lab_config_write(): daemon.grants, and its public keys. */
 int lab_daemon_known_as(struct lab *lab, struct oneib_ledger_daemon *daemon,
                         struct oneib_error *err);
-const char *lab_config_path(struct lab *lab, struct oneib_error *err);
+const char *lab_config_path(struct lab *lab);
 
 /* A further instance of oneib, with an opensm of its own. */
 struct lab_instance {

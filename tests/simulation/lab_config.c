@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-const char *lab_config_path(struct lab *lab, struct oneib_error *err)
+const char *lab_config_path(struct lab *lab)
 {
-    return lab_path(lab, "oneib.conf", err);
+    return lab_path(lab, "oneib.conf");
 }
 
 const char *lab_metrics_address(const struct lab *lab)
@@ -44,8 +44,8 @@ static int describe_daemon(struct lab *lab, const char *key_file, const char *ad
     struct oneib_curve_pair curve;
     struct oneib_sign_pair sign;
     bool made;
-    const char *path = lab_path(lab, key_file, err);
-    if (!path || oneib_daemon_pairs(path, &curve, &sign, &made, err) < 0)
+    const char *path = lab_path(lab, key_file);
+    if (oneib_daemon_pairs(path, &curve, &sign, &made, err) < 0)
         return -1;
     *daemon = (struct oneib_ledger_daemon){0};
     snprintf(daemon->address, sizeof daemon->address, "tcp://%s", address);
@@ -134,10 +134,9 @@ int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
     snprintf(key, sizeof key, "%s.key", name);
     snprintf(config, sizeof config, "%s.conf", name);
     snprintf(partitions, sizeof partitions, "%s.partitions.conf", name);
-    instance->config = lab_path(lab, config, err);
-    instance->partitions = lab_path(lab, partitions, err);
-    if (!instance->config || !instance->partitions ||
-        find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0 ||
+    instance->config = lab_path(lab, config);
+    instance->partitions = lab_path(lab, partitions);
+    if (find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0 ||
         find_address(grants, sizeof grants, err) < 0 ||
         describe_daemon(lab, key, grants, &instance->known_as, err) < 0 ||
         lab_played_daemon(lab, &instance->known_as, err) < 0)

@@ -48,9 +48,8 @@ unsigned lab_host_ports(const struct lab *lab)
     return lab->plan.ports_per_host;
 }
 
-const char *lab_host_hca(struct lab *lab, size_t host, struct oneib_error *err)
+const char *lab_host_hca(struct lab *lab, size_t host)
 {
-    (void)err;
     return lab_keep(lab, oneib_strdup(hca_of(lab, host)->name));
 }
 
@@ -174,7 +173,7 @@ void lab_fabric_reclaim(struct lab *lab)
     long start = lab_size(lab, "ibsim.log");
     if (!lab_is_running(lab, lab->ibsim) || lab_fabric_command(lab, "Attached", &err) < 0)
         return;
-    oneib_autofree char *attached = lab_read_from(lab, "ibsim.log", start, &err);
+    oneib_autofree char *attached = lab_read_from(lab, "ibsim.log", start);
     if (attached)
         disconnect_the_dead(lab, attached, &err);
 }

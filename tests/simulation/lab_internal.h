@@ -119,8 +119,8 @@ long lab_size(struct lab *lab, const char *file);
  * or "it has said nothing". To be freed. */
 char *lab_log_end(struct lab *lab, const char *file);
 /* All of DIRECTORY/file (to be freed), "" when it is not there. */
-char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
-char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err);
+char *lab_read(struct lab *lab, const char *file);
+char *lab_read_from(struct lab *lab, const char *file, long start);
 
 /* Ports that lead from the SM's host to a host, for smpquery -D: "0,1,3". */
 void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t size);

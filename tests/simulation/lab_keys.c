@@ -38,7 +38,7 @@ static struct oneib_one *open_one(struct lab *lab, struct oneib_error *err)
 static int give_keys(struct lab *lab, bool as_writer, struct oneib_error *err)
 {
     struct oneib_config config;
-    const char *path = lab_config_path(lab, err);
+    const char *path = lab_config_path(lab);
     if (!path || oneib_config_load(path, &config, err) < 0)
         return -1;
     int outcome = 0;

@@ -78,9 +78,7 @@ static bool make_memory_directory(struct lab *lab, const char *path)
 
 static int make_nodes_directory(struct lab *lab, struct oneib_error *err)
 {
-    const char *path = lab_path(lab, LAB_NODES, err);
-    if (!path)
-        return -1;
+    const char *path = lab_path(lab, LAB_NODES);
     if ((!make_memory_directory(lab, path) && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
         (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
@@ -124,8 +122,8 @@ static int copy_program(const char *from, const char *directory, struct oneib_er
 static int copy_programs(struct lab *lab, struct oneib_error *err)
 {
     static const char *const binaries[] = {LAB_NODE_BINARIES};
-    const char *directory = lab_path(lab, LAB_NODE_PROGRAMS, err);
-    if (!directory || make_programs_directory(lab, directory, err) < 0)
+    const char *directory = lab_path(lab, LAB_NODE_PROGRAMS);
+    if (make_programs_directory(lab, directory, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
         if (copy_program(binaries[i], directory, err) < 0)
@@ -145,11 +143,11 @@ static int write_plan(struct lab *lab, struct oneib_error *err)
     return lab_write(lab, LAB_NODES "/plan", 0644, plan.data, err);
 }
 
-static const char *find_program(struct lab *lab, const char *name, struct oneib_error *err)
+static const char *find_program(struct lab *lab, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, LAB_NODE_PROGRAMS "/%s", name);
-    return lab_path(lab, path, err);
+    return lab_path(lab, path);
 }
 
 static int start_standin(struct lab *lab, struct oneib_error *err)
@@ -157,9 +155,9 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
     char vfs[16];
     pid_t pid;
     snprintf(vfs, sizeof vfs, "%u", lab->nodes->options.vfs);
-    const char *plan = lab_path(lab, LAB_NODES "/plan", err);
+    const char *plan = lab_path(lab, LAB_NODES "/plan");
     const bool is_mlx4 = lab->nodes->options.driver == ONEIB_HCA_MLX4;
-    const char *program_path = find_program(lab, "node-standin", err);
+    const char *program_path = find_program(lab, "node-standin");
     const char *argv[] = {program_path, plan, is_mlx4 ? "mlx4" : "mlx5", vfs, NULL};
     const struct lab_program program = {.name = "node-standin",
                                         .hca = LAB_SM_HCA,
@@ -168,7 +166,7 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
                                         .out = -1,
                                         .error = -1,
                                         .as_node_user = true};
-    if (!plan || !program_path || lab_start(lab, &program, &pid, err) < 0)
+    if (lab_start(lab, &program, &pid, err) < 0)
         return -1;
     return lab_await_text(lab, "node-standin.log", 0, "ready", pid, READY_MS, err);
 }
@@ -179,9 +177,7 @@ static int make_node_directory(struct lab *lab, size_t host, const char *suffix,
 {
     char name[64];
     lab_node_file(lab, host, suffix, name, sizeof name);
-    const char *path = lab_path(lab, name, err);
-    if (!path)
-        return -1;
+    const char *path = lab_path(lab, name);
     if ((mkdir(path, 0755) < 0 && errno != EEXIST) ||
         (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
@@ -225,20 +221,16 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
                : 0;
 }
 
-static int plan_roots(struct lab *lab, const struct lab_node_options *options,
-                      struct oneib_error *err)
+static void plan_roots(struct lab *lab, const struct lab_node_options *options)
 {
     lab->nodes = oneib_alloc(1, sizeof *lab->nodes);
     lab->nodes->options = *options;
     lab->nodes->roots = oneib_alloc(lab_host_count(lab), sizeof *lab->nodes->roots);
     for (size_t host = 0; host < lab_host_count(lab); host++) {
         char name[64];
-        const char *hca = lab_host_hca(lab, host, err);
-        snprintf(name, sizeof name, LAB_NODES "/%s", hca ? hca : "");
-        if (!hca || !(lab->nodes->roots[host] = lab_path(lab, name, err)))
-            return -1;
+        snprintf(name, sizeof name, LAB_NODES "/%s", lab_host_hca(lab, host));
+        lab->nodes->roots[host] = lab_path(lab, name);
     }
-    return 0;
 }
 
 void lab_nodes_clear(struct lab *lab)
@@ -263,7 +255,7 @@ int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const ch
                  struct lab_output *output, struct oneib_error *err)
 {
     char root[ROOT_VARIABLE_SIZE];
-    const char *environment[] = {root, NULL}, *arguments[32] = {find_program(lab, argv[0], err)};
+    const char *environment[] = {root, NULL}, *arguments[32] = {find_program(lab, argv[0])};
     name_root(lab, host, root);
     for (size_t i = 1; argv[i] && i < sizeof arguments / sizeof *arguments - 1; i++)
         arguments[i] = argv[i];
@@ -318,7 +310,7 @@ static int spawn_service(struct lab *lab, size_t host, struct oneib_error *err)
 {
     char name[64], root[ROOT_VARIABLE_SIZE];
     const char *environment[] = {root, NULL};
-    const char *argv[] = {find_program(lab, "oneib-node", err), NULL};
+    const char *argv[] = {find_program(lab, "oneib-node"), NULL};
     name_service(lab, host, name, sizeof name);
     name_root(lab, host, root);
     const struct lab_program program = {.name = name,
@@ -357,8 +349,8 @@ int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib
 {
     char file[64];
     lab_node_file(lab, host, LAB_NODE_SERVICE, file, sizeof file);
-    const char *path = lab_path(lab, file, err);
-    if (!path || (unlink(path) < 0 && errno != ENOENT))
+    const char *path = lab_path(lab, file);
+    if (unlink(path) < 0 && errno != ENOENT)
         return oneib_fail_errno(err, errno, "stopping oneib-node");
     return lab_end(lab, lab_node_service_pid(lab, host), signal, END_MS, err);
 }
@@ -422,8 +414,9 @@ int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err)
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err)
 {
-    if (plan_roots(lab, options, err) < 0 || make_nodes_directory(lab, err) < 0 ||
-        copy_programs(lab, err) < 0 || write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
+    plan_roots(lab, options);
+    if (make_nodes_directory(lab, err) < 0 || copy_programs(lab, err) < 0 ||
+        write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
         return -1;
     for (size_t host = 0; host < lab_host_count(lab); host++)
         if (configure(lab, host, err) < 0 || spawn_service(lab, host, err) < 0)
@@ -440,9 +433,7 @@ int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_er
 {
     char file[64];
     lab_node_file(lab, host, ".hold", file, sizeof file);
-    const char *path = lab_path(lab, file, err);
-    if (!path)
-        return -1;
+    const char *path = lab_path(lab, file);
     if (hold)
         return lab_write(lab, file, 0644, "", err);
     return unlink(path) < 0 ? oneib_fail_errno(err, errno, "removing %s", path) : 0;
@@ -467,9 +458,8 @@ int lab_add_nodes(struct lab *lab, struct oneib_error *err)
 {
     for (size_t host = 0; host < lab_host_count(lab); host++) {
         uint32_t id;
-        const char *name = lab_host_hca(lab, host, err);
-        if (!name || lab_host_create_bare(lab, name, &id, err) < 0 ||
-            lab_node_probe(lab, host, id, err) < 0)
+        const char *name = lab_host_hca(lab, host);
+        if (lab_host_create_bare(lab, name, &id, err) < 0 || lab_node_probe(lab, host, id, err) < 0)
             return -1;
     }
     return 0;

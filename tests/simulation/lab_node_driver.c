@@ -169,7 +169,7 @@ static int call_action(struct lab *lab, size_t host, const char *action,
     char deploy_id[64], post_host[64];
     oneib_autotext struct oneib_text text = {0};
     const char *argv[5] = {"driver", action};
-    const char *own_name = lab_host_hca(lab, host, err);
+    const char *own_name = lab_host_hca(lab, host);
     find_deploy_id(document, deploy_id, sizeof deploy_id);
     find_post_host(document, post_host, sizeof post_host);
     if (strcmp(action, "post") == 0) {

@@ -43,8 +43,8 @@ int lab_node_write_domains(struct lab *lab, size_t host, struct oneib_error *err
     oneib_text_append(&text, "</node>\n");
     lab_node_file(lab, host, ".xml", name, sizeof name);
     lab_node_file(lab, host, ".xml.new", new_name, sizeof new_name);
-    const char *path = lab_path(lab, name, err), *new_path = lab_path(lab, new_name, err);
-    if (!path || !new_path || lab_write(lab, new_name, 0644, text.data, err) < 0)
+    const char *path = lab_path(lab, name), *new_path = lab_path(lab, new_name);
+    if (lab_write(lab, new_name, 0644, text.data, err) < 0)
         return -1;
     return rename(new_path, path) < 0 ? oneib_fail_errno(err, errno, "writing %s", path) : 0;
 }
@@ -127,9 +127,7 @@ int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[L
 {
     char name[64];
     lab_node_file(lab, host, "/run/oneib/vfs", name, sizeof name);
-    oneib_autofree char *table = lab_read(lab, name, err);
-    if (!table)
-        return -1;
+    oneib_autofree char *table = lab_read(lab, name);
     *count = 0;
     for (const char *line = table; *line; line += strcspn(line, "\n") + 1) {
         struct lab_node_claim *claim = &claims[*count];

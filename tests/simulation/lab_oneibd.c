@@ -38,7 +38,7 @@ static int start_daemon(struct lab *lab, const struct lab_daemon *daemon, const 
 
 int lab_oneibd_begin(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err)
 {
-    const char *config = daemon->config ? daemon->config : lab_config_path(lab, err);
+    const char *config = daemon->config ? daemon->config : lab_config_path(lab);
     pid_t pid;
     return config ? start_daemon(lab, daemon, config, &pid, err) : -1;
 }

@@ -22,16 +22,16 @@ static const char configuration[] = "force_log_flush TRUE\n"
                                     "sminfo_polling_timeout 200\n"
                                     "polling_retry_number 2\n";
 
-const char *lab_partitions(struct lab *lab, struct oneib_error *err)
+const char *lab_partitions(struct lab *lab)
 {
-    return lab_path(lab, "partitions.conf", err);
+    return lab_path(lab, "partitions.conf");
 }
 
-const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_error *err)
+const char *lab_opensm_pid_file(struct lab *lab, const char *name)
 {
     char file[64];
     snprintf(file, sizeof file, "%s.pid", name);
-    return lab_path(lab, file, err);
+    return lab_path(lab, file);
 }
 
 pid_t lab_opensm_pid(const struct lab *lab, const char *name)
@@ -56,9 +56,7 @@ static int await_opensm(struct lab *lab, const char *name, pid_t pid, struct one
     snprintf(console, sizeof console, "%s.out", name);
     long end = lab_clock_ms() + READY_MS;
     for (;;) {
-        oneib_autofree char *content = lab_read(lab, log, err);
-        if (!content)
-            return -1;
+        oneib_autofree char *content = lab_read(lab, log);
         if (strstr(content, "SUBNET UP") || strstr(content, "Entering STANDBY state"))
             return 0;
         const bool running = lab_is_running(lab, pid);
@@ -80,7 +78,7 @@ static const char *write_settings(struct lab *lab, const struct lab_sm *sm, stru
     oneib_autotext struct oneib_text text = {0};
     snprintf(file, sizeof file, "%s/opensm.conf", sm->name);
     oneib_text_printf(&text, "%s%s", configuration, sm->options ? sm->options : "");
-    return lab_write(lab, file, 0600, text.data, err) < 0 ? NULL : lab_path(lab, file, err);
+    return lab_write(lab, file, 0600, text.data, err) < 0 ? NULL : lab_path(lab, file);
 }
 
 int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err)
@@ -89,11 +87,9 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
     snprintf(log, sizeof log, "%s.log", sm->name);
     snprintf(console_log, sizeof console_log, "%s.out", sm->name);
     snprintf(priority, sizeof priority, "%u", sm->priority);
-    const char *partitions = sm->partitions ? sm->partitions : lab_partitions(lab, err);
-    const char *directory = lab_path(lab, sm->name, err);
-    const char *log_path = lab_path(lab, log, err);
-    if (!partitions || !directory || !log_path)
-        return -1;
+    const char *partitions = sm->partitions ? sm->partitions : lab_partitions(lab);
+    const char *directory = lab_path(lab, sm->name);
+    const char *log_path = lab_path(lab, log);
     if (mkdir(directory, 0700) < 0 && errno != EEXIST)
         return oneib_fail_errno(err, errno, "making %s", directory);
     /* The new one's messages must not be mistaken for an earlier run's. */
@@ -109,7 +105,7 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
     if (!preload)
         return -1;
     const char *environment[] = {temporary, cache, preload, NULL};
-    oneib_autofclose FILE *console = fopen(lab_path(lab, console_log, err), "we");
+    oneib_autofclose FILE *console = fopen(lab_path(lab, console_log), "we");
     if (!console)
         return oneib_fail_errno(err, errno, "writing %s", console_log);
     struct lab_program program = {.name = sm->name,
@@ -146,9 +142,7 @@ int lab_opensm_await_master(struct lab *lab, const char *name, unsigned timeout_
     char log[64];
     snprintf(log, sizeof log, "%s.log", name);
     for (long end = lab_clock_ms() + timeout_ms;; lab_sleep_ms(5)) {
-        oneib_autofree char *content = lab_read(lab, log, err);
-        if (!content)
-            return -1;
+        oneib_autofree char *content = lab_read(lab, log);
         if (is_master(content) && strstr(since_last_state(content), "SUBNET UP"))
             return 0;
         if (lab_clock_ms() > end)
@@ -158,15 +152,12 @@ int lab_opensm_await_master(struct lab *lab, const char *name, unsigned timeout_
     }
 }
 
-int lab_opensm_is_master(struct lab *lab, const char *name, bool *master, struct oneib_error *err)
+bool lab_opensm_is_master(struct lab *lab, const char *name)
 {
     char log[64];
     snprintf(log, sizeof log, "%s.log", name);
-    oneib_autofree char *content = lab_read(lab, log, err);
-    if (!content)
-        return -1;
-    *master = is_master(content);
-    return 0;
+    oneib_autofree char *content = lab_read(lab, log);
+    return is_master(content);
 }
 
 int lab_opensm_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err)

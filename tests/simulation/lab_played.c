@@ -16,9 +16,7 @@
 
 static int append(struct lab *lab, const char *name, const char *text, struct oneib_error *err)
 {
-    const char *path = lab_path(lab, name, err);
-    if (!path)
-        return -1;
+    const char *path = lab_path(lab, name);
     oneib_autofclose FILE *file = fopen(path, "ae");
     if (!file || fputs(text, file) < 0 || fflush(file) < 0)
         return oneib_fail_errno(err, errno, "writing %s", path);
@@ -37,8 +35,8 @@ int lab_played_daemon(struct lab *lab, const struct oneib_ledger_daemon *daemon,
 static int start(struct lab *lab, struct oneib_error *err)
 {
     struct oneib_ledger_daemon daemon;
-    const char *argv[] = {LAB_PLAYED_HOSTS, lab_path(lab, KEYS, err), lab_path(lab, DAEMONS, err),
-                          lab_path(lab, MOODS, err), NULL};
+    const char *argv[] = {LAB_PLAYED_HOSTS, lab_path(lab, KEYS), lab_path(lab, DAEMONS),
+                          lab_path(lab, MOODS), NULL};
     pid_t pid;
     if (!argv[1] || !argv[2] || !argv[3] || lab_daemon_known_as(lab, &daemon, err) < 0 ||
         lab_played_daemon(lab, &daemon, err) < 0)

@@ -85,9 +85,7 @@ static void environment_enter_fabric(struct environment *environment, const char
  */
 char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err)
 {
-    const char *link = lab_path(lab, strrchr(library, '/') + 1, err);
-    if (!link)
-        return NULL;
+    const char *link = lab_path(lab, strrchr(library, '/') + 1);
     if (symlink(library, link) < 0 && errno != EEXIST) {
         oneib_fail_errno(err, errno, "making %s", link);
         return NULL;
@@ -512,7 +510,7 @@ int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms
               struct lab_output *output, struct oneib_error *err)
 {
     size_t count = count_strings(arguments);
-    const char *config = lab_config_path(lab, err);
+    const char *config = lab_config_path(lab);
     const char **argv = oneib_alloc(count + 4, sizeof *argv);
     if (!config) {
         free(argv);

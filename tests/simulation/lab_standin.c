@@ -48,9 +48,7 @@ static bool find_port(const char *log, const char *name, uint64_t *port)
 
 static int read_ports(struct lab *lab, struct oneib_error *err)
 {
-    oneib_autofree char *log = lab_read(lab, "standin.log", err);
-    if (!log)
-        return -1;
+    oneib_autofree char *log = lab_read(lab, "standin.log");
     uint64_t port, control, events;
     if (!find_port(log, "port", &port) || !find_port(log, "control", &control) ||
         !find_port(log, "events", &events))
@@ -107,9 +105,7 @@ int lab_standin_start(struct lab *lab, const char *const *arguments, struct onei
     snprintf(lab->session, sizeof lab->session, "oneadmin:lab-%d", lab->owner);
     snprintf(lab->limited_session, sizeof lab->limited_session, "guest:lab-%d", lab->owner);
     snprintf(lab->acl_session, sizeof lab->acl_session, "acl:lab-%d", lab->owner);
-    const char *log = lab_path(lab, "standin.log", err);
-    if (!log)
-        return -1;
+    const char *log = lab_path(lab, "standin.log");
     /* An earlier one's port must not be taken for this one's. */
     unlink(log);
     if (lab_spawn(lab, "standin", NULL, argv, &lab->standin, err) < 0 ||
@@ -285,10 +281,10 @@ static int add_host_of_two_ports(struct lab *lab, size_t host, unsigned vfs_tota
 {
     uint32_t id;
     oneib_autotext struct oneib_text text = {0};
-    const char *name = lab_host_hca(lab, host, err);
+    const char *name = lab_host_hca(lab, host);
     for (unsigned port = 1; port <= lab_host_ports(lab); port++)
         describe_port(lab, host, port, vfs_total, &text);
-    return !name || lab_host_create_bare(lab, name, &id, err) < 0 ||
+    return lab_host_create_bare(lab, name, &id, err) < 0 ||
                    lab_host_monitor(lab, id, text.data, err) < 0 ||
                    lab_play_host(lab, id, lab_host_guid_of_port(lab, host, 1),
                                  lab_host_guid_of_port(lab, host, 2), err) < 0
@@ -300,9 +296,9 @@ static int add_host(struct lab *lab, size_t host, unsigned vfs_total, struct one
 {
     char guid[32];
     uint32_t id;
-    const char *name = lab_host_hca(lab, host, err);
+    const char *name = lab_host_hca(lab, host);
     snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, host));
-    return name ? lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) : -1;
+    return lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err);
 }
 
 int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)

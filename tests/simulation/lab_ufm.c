@@ -116,21 +116,17 @@ int lab_ufm_order(struct lab *lab, const char *orders, struct oneib_error *err)
 {
     if (lab_write(lab, ORDERS ".new", 0600, orders, err) < 0)
         return -1;
-    const char *from = lab_path(lab, ORDERS ".new", err), *to = lab_path(lab, ORDERS, err);
-    if (!from || !to)
-        return -1;
+    const char *from = lab_path(lab, ORDERS ".new"), *to = lab_path(lab, ORDERS);
     return rename(from, to) < 0 ? oneib_fail_errno(err, errno, "writing %s", to) : 0;
 }
 
-int lab_ufm_calls(struct lab *lab, const char *begin, unsigned *count, struct oneib_error *err)
+unsigned lab_ufm_calls(struct lab *lab, const char *begin)
 {
-    oneib_autofree char *log = lab_read(lab, LOG, err);
-    *count = 0;
-    if (!log)
-        return -1;
+    oneib_autofree char *log = lab_read(lab, LOG);
+    unsigned count = 0;
     for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        *count += strncmp(line, begin, strlen(begin)) == 0;
-    return 0;
+        count += strncmp(line, begin, strlen(begin)) == 0;
+    return count;
 }
 
 int lab_ufm_ask(struct lab *lab, const char *method, const char *path, const char *body,
@@ -139,9 +135,9 @@ int lab_ufm_ask(struct lab *lab, const char *method, const char *path, const cha
     char url[64];
     snprintf(url, sizeof url, "https://127.0.0.1:%u", lab->ufm_port);
     const struct oneib_ufm_access access = {.url = url,
-                                            .ca = lab_path(lab, "ufm-ca.pem", err),
+                                            .ca = lab_path(lab, "ufm-ca.pem"),
                                             .auth = ONEIB_UFM_BASIC,
-                                            .secret = lab_path(lab, "ufm.password", err),
+                                            .secret = lab_path(lab, "ufm.password"),
                                             .timeout_ms = TIMEOUT_MS};
     struct oneib_ufm_client *client = oneib_ufm_client_open(&access, err);
     if (!client)

@@ -19,7 +19,7 @@ int lab_ufm_stop(struct lab *lab, struct oneib_error *err);
 int lab_ufm_order(struct lab *lab, const char *orders, struct oneib_error *err);
 /* Lines of its log that begin with this ("PUT", "GET /resources/pkeys/last_updated"): calls so far.
  */
-int lab_ufm_calls(struct lab *lab, const char *begin, unsigned *count, struct oneib_error *err);
+unsigned lab_ufm_calls(struct lab *lab, const char *begin);
 /* Somebody else's call, with a right to it: path as "/resources/pkeys/". Another status than 200 is
  * an error. *answer: to be freed; may be NULL. */
 int lab_ufm_ask(struct lab *lab, const char *method, const char *path, const char *body,

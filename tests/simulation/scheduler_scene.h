@@ -39,8 +39,8 @@ static uint32_t red;
 static inline void set_environment(void)
 {
     assert_int_equal(setenv("ONE_LOCATION", lab_directory(lab), 1), 0);
-    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
-    assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
+    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth"), 1), 0);
+    assert_int_equal(mkdir(lab_path(lab, "var"), 0700), 0);
     oneib_autotext struct oneib_text session = {0};
     oneib_text_printf(&session, "%s\n", lab_session(lab));
     MUST(lab_write(lab, "oneadmin_auth", 0600, session.data, &err));

@@ -78,8 +78,8 @@ static int await_first_reading(struct table_watch *watch, struct lab *lab, pid_t
 struct table_watch *table_watch_start(struct lab *lab, struct oneib_error *err)
 {
     pid_t pid;
-    const char *path = lab_path(lab, FILE_NAME, err);
-    if (!path || lab_host_count(lab) * lab_host_ports(lab) > TABLE_WATCH_HOSTS)
+    const char *path = lab_path(lab, FILE_NAME);
+    if (lab_host_count(lab) * lab_host_ports(lab) > TABLE_WATCH_HOSTS)
         return NULL;
     struct table_watch *watch = map(path, O_CREAT | O_EXCL, err);
     if (!watch)

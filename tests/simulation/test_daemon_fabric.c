@@ -224,7 +224,7 @@ static void a_slow_port_is_named_and_changes_no_partitions_rate(void **state)
     set_width(3, false, "1");
     await_said("port-below");
     daemon_kill();
-    assert_int_equal(unlink(lab_partitions(scene(), &(struct oneib_error){0})), 0);
+    assert_int_equal(unlink(lab_partitions(scene())), 0);
     daemon_start();
     await_holds(0, FULL(KEY));
     assert_partitions_have("mtu=4,rate=3");
@@ -304,7 +304,7 @@ static void await_file(const char *wanted)
 {
     for (unsigned waited = 0;; waited += 50) {
         oneib_autofree char *now =
-            access(lab_path(scene(), "partitions.conf", NULL), R_OK) == 0 ? scene_file() : NULL;
+            access(lab_path(scene(), "partitions.conf"), R_OK) == 0 ? scene_file() : NULL;
         if (now && strcmp(now, wanted) == 0)
             return;
         if (waited > DAEMON_PATIENCE_MS)
@@ -316,11 +316,10 @@ static void await_file(const char *wanted)
 static void a_partitions_file_that_was_removed_is_written_again(void **state)
 {
     (void)state;
-    struct oneib_error err = {0};
     begin();
     await_health(200, NULL);
     oneib_autofree char *before = scene_file();
-    assert_int_equal(unlink(lab_partitions(scene(), &err)), 0);
+    assert_int_equal(unlink(lab_partitions(scene())), 0);
     await_file(before);
     stays_holding(0, FULL(KEY), DAEMON_DOUBT_MS);
 }
@@ -384,14 +383,13 @@ static void write_static_partitions(const char *text)
 static void a_static_partition_is_in_force_soon_after_it_was_edited(void **state)
 {
     (void)state;
-    struct oneib_error err = {0};
     begin();
     write_static_partitions("storage=0x0010 : 0x100009=full;\n");
     await_holds(3, FULL(0x10));
     write_static_partitions("storage=0x0010 : 0x100007=full;\n");
     await_holds(2, FULL(0x10));
     await_lacks(3, FULL(0x10));
-    assert_int_equal(unlink(lab_path(scene(), "static-partitions.conf", &err)), 0);
+    assert_int_equal(unlink(lab_path(scene(), "static-partitions.conf")), 0);
     await_lacks(2, FULL(0x10));
     assert_true(port_holds(0, FULL(KEY)));
 }

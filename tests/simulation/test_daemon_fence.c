@@ -56,7 +56,7 @@ static void two_who_fence_at_once_are_both_told_that_it_is_done(void **state)
                                 "wait $first; echo first $?; wait $second; echo second $?",
                                 ONEIB_BINARY,
                                 FAILED_NAME,
-                                lab_config_path(scene(), &err),
+                                lab_config_path(scene()),
                                 pid,
                                 NULL};
     daemon_signal(SIGSTOP);
@@ -126,7 +126,7 @@ static void a_fence_outlives_the_ledger(void **state)
     /* The port was just up, and does not answer now: whether that is said does not matter here. */
     struct lab_output output = {0};
     const char *const argv[] = {
-        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene(), &err), NULL};
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     must_say(output.out, "the ledger has 1 P_Key again");
     lab_output_clear(&output);
@@ -170,7 +170,7 @@ static void fences_of_all_hosts_outlive_the_ledger_too(void **state)
 
     struct lab_output output = {0};
     const char *const argv[] = {
-        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene(), &err), NULL};
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     lab_output_clear(&output);
     struct oneib_kept_ledger kept = scene_ledger();
@@ -326,7 +326,7 @@ static void a_port_that_its_node_reports_a_moment_later_is_closed_by_the_same_fe
                                 "\"$0\" fence \"$1\" --config \"$2\"",
                                 ONEIB_BINARY,
                                 FAILED_NAME,
-                                lab_config_path(scene(), &err),
+                                lab_config_path(scene()),
                                 pid,
                                 NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
@@ -381,7 +381,7 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
         json_deep_copy(json_array_get(json_field(ONEIB_JSON(0, "fence", "mute"), "ports"), 0));
     assert_true(is_physically(port, "Disabled"));
     const char *const argv[] = {
-        ONEIB_BINARY, "unfence", "mute", "--config", lab_config_path(scene(), &err), NULL};
+        ONEIB_BINARY, "unfence", "mute", "--config", lab_config_path(scene()), NULL};
     MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
     for (unsigned i = 0; i < 30; i++) {
         assert_true(is_physically(port, "Disabled"));

@@ -133,7 +133,7 @@ static void fence_all(void)
         "    \"$0\" fence $host --config \"$1\" >&2 || echo $host failed &\n"
         "done; wait",
         ONEIB_BINARY,
-        lab_config_path(scene(), &err),
+        lab_config_path(scene()),
         NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     must_not_say(output.out, "failed");

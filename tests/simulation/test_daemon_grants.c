@@ -421,8 +421,8 @@ static void a_fence_waits_for_the_nodes_empty_table_and_for_the_operator(void **
 
     has_vf(vm, RED, ONEIB_VF_CLOSED); /* the guest of before is there still */
     keep_reporting(1000);
-    const char *const argv[] = {
-        ONEIB_BINARY, "unfence", "H1", "--config", lab_config_path(scene(), &err), NULL};
+    const char *const argv[] = {ONEIB_BINARY, "unfence", "H1", "--config", lab_config_path(scene()),
+                                NULL};
     MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
     keep_reporting(5000);
     assert_false(daemon_said("enabled again"));

@@ -118,7 +118,7 @@ static void without_its_configuration_it_ends_and_names_the_file(void **state)
 {
     (void)state;
     struct lab_output output = {0};
-    const char *argv[] = {ONEIBD_BINARY, "--config", lab_path(scene(), "nothing.conf", &err), NULL};
+    const char *argv[] = {ONEIBD_BINARY, "--config", lab_path(scene(), "nothing.conf"), NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     assert_int_equal(output.status, 3);
     must_say(output.error, "nothing.conf");

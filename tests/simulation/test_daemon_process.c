@@ -47,7 +47,7 @@ static void a_second_one_for_the_same_file_ends_at_once_and_names_the_first(void
     (void)state;
     char first[32];
     struct lab_output output = {0};
-    const char *argv[] = {ONEIBD_BINARY, "--config", lab_config_path(scene(), &err), NULL};
+    const char *argv[] = {ONEIBD_BINARY, "--config", lab_config_path(scene()), NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     assert_int_equal(output.status, 3);
     snprintf(first, sizeof first, "process %d", (int)daemon_pid());
@@ -209,7 +209,7 @@ static void sigterm_ends_it_while_somebody_else_has_the_lock(void **state)
     scene();
     pid_t other;
     uint32_t network = red_network();
-    const char *argv[] = {ONEIB_BINARY, "sync", "--config", lab_config_path(scene(), &err), NULL};
+    const char *argv[] = {ONEIB_BINARY, "sync", "--config", lab_config_path(scene()), NULL};
     fault("hang");
     MUST(lab_spawn(scene(), "other", LAB_SM_HCA, argv, &other, &err));
     lab_sleep_ms(DAEMON_DOUBT_MS);
@@ -268,7 +268,7 @@ static void a_wall_clock_that_jumps_neither_stops_nor_hurries_it(void **state)
     uint32_t network = red_network();
     set_clock("0\n");
     struct lab_daemon daemon = LAB_DAEMON;
-    daemon.clock = lab_path(scene(), "clock", &err);
+    daemon.clock = lab_path(scene(), "clock");
     MUST(lab_oneibd_start(scene(), &daemon, &err));
     for (uint32_t i = 0; i < 2; i++) {
         const double look = metric("oneib_look_last_timestamp_seconds");

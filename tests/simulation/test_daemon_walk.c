@@ -70,12 +70,10 @@ struct rounds {
 
 static void print_tail(struct rounds *rounds, const char *file)
 {
-    struct oneib_error ignored;
     const long size = lab_size(rounds->walk.lab, file);
     oneib_autofree char *tail =
-        lab_read_from(rounds->walk.lab, file, size > LOG_TAIL ? size - LOG_TAIL : 0, &ignored);
-    if (tail)
-        fprintf(stderr, "---- %s ends with:\n%s\n", file, tail);
+        lab_read_from(rounds->walk.lab, file, size > LOG_TAIL ? size - LOG_TAIL : 0);
+    fprintf(stderr, "---- %s ends with:\n%s\n", file, tail);
 }
 
 static void give_up(struct rounds *rounds, const char *what)

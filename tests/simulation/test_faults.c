@@ -101,7 +101,7 @@ static void oned_that_is_down_changes_nothing(void **state)
     struct oneib_error err = {0};
     struct before before = remember();
     MUST(lab_config_write(lab, NULL, &err));
-    const char *path = lab_config_path(lab, &err);
+    const char *path = lab_config_path(lab);
     oneib_autofree char *config = NULL;
     size_t length;
     MUST(oneib_file_read(path, (size_t)1 << 20, &config, &length, &err));
@@ -128,7 +128,7 @@ static void static_partitions_with_a_syntax_error_change_nothing(void **state)
     MUST(lab_write(lab, "static-partitions.conf", 0644,
                    "storage=0x0010 : 0x100009=full;\nbackup=0x0011 : 0x100009=ful;\n", &err));
     sync_must_end(3, "2");
-    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf")), 0);
     nothing_may_have_changed(&before);
 }
 
@@ -142,7 +142,7 @@ static void a_static_partitions_key_is_nobody_elses(void **state)
     sync_must_end(0, "pkey-reserved");
     assert_false(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(1, 0x8000 | KEY_BLUE));
-    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf")), 0);
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -178,7 +178,7 @@ static void sync_with_pid_file(const char *pid, const char *word)
 {
     struct lab *lab = scene();
     struct oneib_error err = {0};
-    const char *path = lab_opensm_pid_file(lab, LAB_SM.name, &err);
+    const char *path = lab_opensm_pid_file(lab, LAB_SM.name);
     oneib_autofree char *right = NULL;
     size_t length;
     MUST(oneib_file_read(path, 64, &right, &length, &err));
@@ -316,14 +316,14 @@ static void a_user_with_limited_visibility_cannot_empty_partitions(void **state)
     MUST(lab_write(lab, name, 0600, session, &err));
     oneib_autofree char *config = NULL;
     size_t length;
-    MUST(oneib_file_read(lab_config_path(lab, &err), (size_t)1 << 20, &config, &length, &err));
+    MUST(oneib_file_read(lab_config_path(lab), (size_t)1 << 20, &config, &length, &err));
     char *key = strstr(config, "auth_file");
     assert_non_null(key);
     char *quote = strchr(key, '"');
     char *end = strchr(quote + 1, '"');
     oneib_autotext struct oneib_text other = {0};
     oneib_text_append_bytes(&other, config, (size_t)(quote + 1 - config));
-    oneib_text_append(&other, lab_path(lab, name, &err));
+    oneib_text_append(&other, lab_path(lab, name));
     oneib_text_append(&other, end);
     MUST(lab_write(lab, "oneib.conf", 0600, other.data, &err));
 
@@ -408,7 +408,7 @@ static void kill_sync_after(unsigned delay_ms)
     uint32_t vm;
     pid_t pid;
     MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
-    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(lab, &err), "sync", NULL};
+    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(lab), "sync", NULL};
     MUST(lab_spawn(lab, "killed", LAB_SM_HCA, argv, &pid, &err));
     lab_sleep_ms(delay_ms);
     MUST(lab_end(lab, pid, SIGKILL, 5000, &err));
@@ -462,7 +462,7 @@ static void nobody_writes_while_another_sync_is_at_work(void **state)
     int lock;
     MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
     MUST(lab_config_write(lab, &(struct lab_config){.opensm = "apply_timeout = 1000;"}, &err));
-    MUST(oneib_sync_lock(lab_partitions(lab, &err), 0, &lock, &err));
+    MUST(oneib_sync_lock(lab_partitions(lab), 0, &lock, &err));
 
     char this_process[32];
     snprintf(this_process, sizeof this_process, "process %d", (int)getpid());
@@ -478,16 +478,15 @@ static void an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verify
 {
     (void)state;
     struct lab *lab = scene();
-    struct oneib_error err = {0};
     sync_must_end(0, NULL);
     struct stat before, after;
-    assert_int_equal(stat(lab_partitions(lab, &err), &before), 0);
+    assert_int_equal(stat(lab_partitions(lab), &before), 0);
 
     json_t *synced = ONEIB_JSON(0, "sync");
     assert_string_equal(json_text(synced, "outcome"), "unchanged");
     assert_int_equal(json_number(synced, "reloads"), 0);
     const json_int_t mads_of_sync = json_number(synced, "mads_sent");
-    assert_int_equal(stat(lab_partitions(lab, &err), &after), 0);
+    assert_int_equal(stat(lab_partitions(lab), &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
     assert_int_equal(json_number(ONEIB_JSON(0, "verify"), "mads_sent"), mads_of_sync);
@@ -499,7 +498,7 @@ static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_maste
     struct lab *lab = scene();
     struct oneib_error err = {0};
     struct lab_output output = {0};
-    const char *standby_file = lab_path(lab, "standby.conf", &err);
+    const char *standby_file = lab_path(lab, "standby.conf");
     MUST(lab_write(lab, "standby.conf", 0644, "Default=0x7fff : ALL=limited, SELF=full;\n", &err));
     const struct lab_sm standby = {
         .name = "standby", .hca = "X1", .priority = 1, .partitions = standby_file};
@@ -507,12 +506,12 @@ static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_maste
 
     oneib_autofree char *config = NULL;
     size_t length;
-    MUST(oneib_file_read(lab_config_path(lab, &err), (size_t)1 << 20, &config, &length, &err));
+    MUST(oneib_file_read(lab_config_path(lab), (size_t)1 << 20, &config, &length, &err));
     oneib_autotext struct oneib_text other = {0};
     const char *from = config;
     const char *const swaps[][2] = {
-        {lab_partitions(lab, &err), standby_file},
-        {lab_opensm_pid_file(lab, LAB_SM.name, &err), lab_opensm_pid_file(lab, "standby", &err)},
+        {lab_partitions(lab), standby_file},
+        {lab_opensm_pid_file(lab, LAB_SM.name), lab_opensm_pid_file(lab, "standby")},
     };
     while (*from) {
         size_t i = 0;
@@ -528,9 +527,8 @@ static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_maste
     MUST(lab_write(lab, "standby-oneib.conf", 0600, other.data, &err));
 
     MUST(lab_run(lab, "X1",
-                 (const char *[]){ONEIB_BINARY, "--config",
-                                  lab_path(lab, "standby-oneib.conf", &err), "sync", "--force",
-                                  NULL},
+                 (const char *[]){ONEIB_BINARY, "--config", lab_path(lab, "standby-oneib.conf"),
+                                  "sync", "--force", NULL},
                  TIMEOUT_MS, &output, &err));
     if (output.status != 0)
         fail_msg("sync on the standby ended with %d: %s%s", output.status, output.out,

@@ -91,7 +91,7 @@ static void write_config(unsigned port)
     oneib_autofree char *config = NULL;
     size_t length;
     MUST(lab_config_write(lab, NULL, &err));
-    MUST(oneib_file_read(lab_config_path(lab, &err), (size_t)1 << 16, &config, &length, &err));
+    MUST(oneib_file_read(lab_config_path(lab), (size_t)1 << 16, &config, &length, &err));
     char *endpoint = strstr(config, lab_endpoint(lab));
     assert_non_null(endpoint);
 
@@ -152,7 +152,7 @@ static void a_trusted_certificate_is_talked_to(void **state)
                                 "mount --bind cert.pem " TRUSTED_CERTIFICATES
                                 " && exec \"$0\" --config \"$1\" list --no-fabric",
                                 ONEIB_BINARY,
-                                lab_config_path(lab, &err),
+                                lab_config_path(lab),
                                 NULL};
     MUST(lab_run(lab, NULL, argv, TIMEOUT_MS, &output, &err));
     if (output.status != 0)

@@ -95,7 +95,7 @@ static void oneib_at(const char *hca, const char *config, int status, const char
 
 static void oneib(int status, const char *verb, const char *option)
 {
-    oneib_at(LAB_SM_HCA, lab_config_path(site.lab, &err), status, verb, option);
+    oneib_at(LAB_SM_HCA, lab_config_path(site.lab), status, verb, option);
 }
 
 static void write_file(const char *name, const char *text)
@@ -107,9 +107,8 @@ static void write_file(const char *name, const char *text)
 static char *tables_by(const char *key)
 {
     write_file("probe_key", key);
-    return run_on(
-        LAB_SM_HCA, 0,
-        (const char *[]){FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key", &err), NULL});
+    return run_on(LAB_SM_HCA, 0,
+                  (const char *[]){FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key"), NULL});
 }
 
 /* Nobody gets an answer without the key, nor with another one. */
@@ -118,9 +117,8 @@ static void assert_every_port_has(const char *key)
     oneib_autofree char *tables = tables_by(key);
     assert_string_equal(tables, site.tables);
     write_file("probe_key", "0x5ec2e700000000ff");
-    free(run_on(
-        LAB_SM_HCA, 1,
-        (const char *[]){FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key", &err), NULL}));
+    free(run_on(LAB_SM_HCA, 1,
+                (const char *[]){FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key"), NULL}));
 }
 
 /* ---- the site -------------------------------------------------------------------------------- */
@@ -130,7 +128,7 @@ static void configure(const char *key_file)
 {
     char other[400], keys[200] = "";
     if (key_file)
-        snprintf(keys, sizeof keys, "m_key_file = \"%s\";", lab_path(site.lab, key_file, &err));
+        snprintf(keys, sizeof keys, "m_key_file = \"%s\";", lab_path(site.lab, key_file));
     snprintf(other, sizeof other,
              "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };\n"
              "fabric: { %s timeout = 200; };",
@@ -193,8 +191,8 @@ static void assert_all_is_drawn(void)
     static const char *const nodes[] = {"SM", "H1", "H2", "H3", "H4", "X1", "L1", "L2", "S1"};
     oneib_autofree char *drawn =
         run_on(LAB_SM_HCA, 0,
-               (const char *[]){ONEIB_BINARY, "topology", "--config",
-                                lab_config_path(site.lab, &err), "--format", "text", NULL});
+               (const char *[]){ONEIB_BINARY, "topology", "--config", lab_config_path(site.lab),
+                                "--format", "text", NULL});
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         if (!strstr(drawn, nodes[i]))
             fail_msg("%s is not drawn: %s", nodes[i], drawn);
@@ -219,7 +217,7 @@ static void a_host_is_fenced_where_switches_answer_nobody_without_the_key(void *
     (void)state;
     open_site("m_key " OLD_KEY "\n" SECRETS);
     start_daemons();
-    const char *config = lab_config_path(site.lab, &err);
+    const char *config = lab_config_path(site.lab);
     oneib_autofree char *said = run_on(
         LAB_SM_HCA, 0, (const char *[]){ONEIB_BINARY, "fence", "--config", config, "H1", NULL});
     if (!strstr(said, ": down\n")) /* read back from the switch */
@@ -233,8 +231,8 @@ static void opensms_own_list_of_keys_does_as_well(void **state)
 {
     (void)state;
     open_site("m_key " OLD_KEY "\n" SECRETS);
-    oneib_autofree char *list = run_on(
-        NULL, 0, (const char *[]){"cat", lab_path(site.lab, "opensm/guid2mkey", &err), NULL});
+    oneib_autofree char *list =
+        run_on(NULL, 0, (const char *[]){"cat", lab_path(site.lab, "opensm/guid2mkey"), NULL});
     assert_non_null(strstr(list, OLD_KEY));
     /* What the page warns of: opensm prints its keys, and sends the same line to the system's log.
      */
@@ -257,7 +255,7 @@ static void forget_keys(const char *sm)
 {
     char file[64];
     snprintf(file, sizeof file, "%s/guid2mkey", sm);
-    assert_int_equal(unlink(lab_path(site.lab, file, &err)), 0);
+    assert_int_equal(unlink(lab_path(site.lab, file)), 0);
 }
 
 /* With that key alone, and has the P_Keys that it is to have. */
@@ -265,7 +263,7 @@ static bool every_port_answers(const char *key)
 {
     struct lab_output output = {0};
     write_file("probe_key", key);
-    const char *argv[] = {FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key", &err), NULL};
+    const char *argv[] = {FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key"), NULL};
     ok(lab_run(site.lab, LAB_SM_HCA, argv, PROGRAM_MS, &output, &err));
     const bool all = output.status == 0 && strcmp(output.out, site.tables) == 0;
     lab_output_clear(&output);
@@ -302,7 +300,7 @@ static char *make_keys(const char *directory)
 {
     return run_on(LAB_SM_HCA, 0,
                   (const char *[]){ONEIB_BINARY, "keys", directory, "--config",
-                                   lab_config_path(site.lab, &err), NULL});
+                                   lab_config_path(site.lab), NULL});
 }
 
 static void install_key(const char *directory, const char *name)
@@ -337,7 +335,7 @@ static void change_opensms(const char *directory)
     ok(lab_opensm_stop(site.lab, STANDBY, true, &err));
     put_lines(directory);
     ok(lab_opensm_signal(site.lab, LAB_SM.name, SIGHUP, &err));
-    for (unsigned waited = 0; !check_says(LAB_SM_HCA, lab_config_path(site.lab, &err),
+    for (unsigned waited = 0; !check_says(LAB_SM_HCA, lab_config_path(site.lab),
                                           "m-key-ports: all 9 have the first M_Key");
          waited += 100) {
         oneib(0, "verify", NULL);
@@ -345,7 +343,7 @@ static void change_opensms(const char *directory)
             fail_msg("not every port has the new key");
         lab_sleep_ms(100);
     }
-    if (access(lab_path(site.lab, STANDBY "/guid2mkey", &err), F_OK) == 0)
+    if (access(lab_path(site.lab, STANDBY "/guid2mkey"), F_OK) == 0)
         forget_keys(STANDBY);
     free(site.settings);
     site.settings = fresh(directory, "opensm.conf.keys");
@@ -360,7 +358,7 @@ static void assert_both_find_nothing(const char *directory)
     oneib(0, "verify", NULL);
     oneib_at(LAB_SECOND_SM_HCA, site.instance.config, 0, "verify", NULL);
     static const char good[] = "m-key: set, at protection level 2, lease 600 s";
-    assert_true(check_says(LAB_SM_HCA, lab_config_path(site.lab, &err), good));
+    assert_true(check_says(LAB_SM_HCA, lab_config_path(site.lab), good));
     assert_true(check_says(LAB_SECOND_SM_HCA, site.instance.config, good));
 }
 
@@ -448,12 +446,12 @@ static void must_be_told(const char *hca, const char *config, const char *words)
 static void must_be_told_of(const char *opensm_conf, const char *words)
 {
     write_file("opensm/opensm.conf", opensm_conf);
-    must_be_told(LAB_SM_HCA, lab_config_path(site.lab, &err), words);
+    must_be_told(LAB_SM_HCA, lab_config_path(site.lab), words);
 }
 
 static void set_mode(const char *file, mode_t mode)
 {
-    assert_int_equal(chmod(lab_path(site.lab, file, &err), mode), 0);
+    assert_int_equal(chmod(lab_path(site.lab, file), mode), 0);
 }
 
 static void check_tells_of_each_trap_in_opensms_configuration(void **state)
@@ -477,7 +475,7 @@ static void check_tells_of_each_trap_in_opensms_configuration(void **state)
 /* Only root can give a file away. */
 static void check_tells_of_other_owners(const char *config)
 {
-    const char *path = lab_path(site.lab, "m_key", &err);
+    const char *path = lab_path(site.lab, "m_key");
     if (geteuid() != 0)
         return;
     assert_false(check_says(LAB_SM_HCA, config, "can read the M_Keys"));
@@ -491,7 +489,7 @@ static void check_tells_of_other_owners(const char *config)
 static void check_tells_of_keys_that_everybody_can_read(void **state)
 {
     (void)state;
-    const char *config = lab_config_path(site.lab, &err);
+    const char *config = lab_config_path(site.lab);
     open_site(GOOD);
     assert_false(check_says(LAB_SM_HCA, config, "everybody on this machine"));
     set_mode("opensm/opensm.conf", 0644);
@@ -514,8 +512,8 @@ static void check_tells_of_an_opensm_without_a_configuration(void **state)
 {
     (void)state;
     open_site(GOOD);
-    assert_int_equal(unlink(lab_path(site.lab, "opensm/opensm.conf", &err)), 0);
-    must_be_told(LAB_SM_HCA, lab_config_path(site.lab, &err),
+    assert_int_equal(unlink(lab_path(site.lab, "opensm/opensm.conf")), 0);
+    must_be_told(LAB_SM_HCA, lab_config_path(site.lab),
                  "warn  opensm-config: opensm has no configuration");
 }
 

@@ -86,7 +86,7 @@ static char *run_on(const char *hca, int status, const char *const *argv)
 static const char *keys_file(const char *text)
 {
     MUST(lab_write(lab, "m_keys", 0600, text, &err));
-    return lab_path(lab, "m_keys", &err);
+    return lab_path(lab, "m_keys");
 }
 
 /* Every port's P_Keys, read with that key. */

@@ -246,7 +246,7 @@ static void await_path(unsigned pkey, unsigned level, bool wanted)
 
 static const char *policy_path(void)
 {
-    return lab_path(scene(), "qos-policy.conf", &err);
+    return lab_path(scene(), "qos-policy.conf");
 }
 
 static char *read_policy(void)
@@ -499,7 +499,7 @@ static char *read_links(void)
     struct oneib_error ignored;
     char *text = NULL;
     size_t length;
-    const char *path = lab_path(scene(), "links", &ignored);
+    const char *path = lab_path(scene(), "links");
     return oneib_file_read(path, SIZE_MAX, &text, &length, &ignored) == 0 ? text : NULL;
 }
 
@@ -512,7 +512,7 @@ static bool read_links_has(const char *words)
 static struct stat links_stat(void)
 {
     struct stat file;
-    assert_int_equal(stat(lab_path(scene(), "links", &err), &file), 0);
+    assert_int_equal(stat(lab_path(scene(), "links"), &file), 0);
     return file;
 }
 
@@ -529,7 +529,7 @@ static void the_placers_file_has_links_and_clusters_and_is_never_old(void **stat
     snprintf(qos, sizeof qos,
              "qos = { classes = [\"gold: weight 64, SL 1-2\", \"silver: weight 32, SL 3\"]; "
              "vls = 8; links_file = \"%s\"; };",
-             lab_path(scene(), "links", &err));
+             lab_path(scene(), "links"));
     daemon_start_with(NULL, "verify = 1000;", qos);
     const uint32_t silver = scene_network("silver", "", "IB_CLASS=silver");
     const uint32_t vm = scene_vm(silver, 1);

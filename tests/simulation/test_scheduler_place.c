@@ -92,7 +92,7 @@ static void place_with(const char *placer, const char *message, int status)
                                 "-c",
                                 "exec \"$0\" --config \"$1\" \"$2\" <message",
                                 SCHEDULER_PLACE,
-                                lab_config_path(lab, &err),
+                                lab_config_path(lab),
                                 placer,
                                 NULL};
     lab_output_clear(&output);
@@ -109,10 +109,8 @@ static void place(const char *message, int status)
 /* What OpenNebula's own placer was given, decoded; to be freed. */
 static char *given(void)
 {
-    oneib_autofree char *text = lab_read_from(lab, "given", 0, &err);
+    oneib_autofree char *text = lab_read_from(lab, "given", 0);
     size_t length;
-    if (!text)
-        fail_msg("%s", err.text);
     char *decoded = oneib_base64_decode(text, strlen(text), &length);
     assert_non_null(decoded);
     return decoded;
@@ -120,8 +118,7 @@ static char *given(void)
 
 static void must_be_given(const char *message)
 {
-    oneib_autofree char *text = lab_read_from(lab, "given", 0, &err);
-    assert_non_null(text);
+    oneib_autofree char *text = lab_read_from(lab, "given", 0);
     assert_string_equal(text, message);
 }
 
@@ -335,7 +332,7 @@ static const char links[] =
 
 static const char *links_path(void)
 {
-    return lab_path(lab, "links", &err);
+    return lab_path(lab, "links");
 }
 
 static void know_links(const char *text, const char *more)

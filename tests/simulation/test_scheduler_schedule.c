@@ -36,7 +36,7 @@ static int raise_lab(void **state)
     port = free_port();
     snprintf(listen, sizeof listen, "scheduler = { listen = \"127.0.0.1:%u\"; };", port);
     MUST(lab_config_write(lab, &config, &err));
-    const char *const argv[] = {SCHEDULER_SCHEDULE, "--config", lab_config_path(lab, &err), NULL};
+    const char *const argv[] = {SCHEDULER_SCHEDULE, "--config", lab_config_path(lab), NULL};
     MUST(lab_spawn(lab, "schedule", NULL, argv, &service, &err));
     await_service();
     return 0;
@@ -81,7 +81,7 @@ static void must_be_left(const char *why)
     assert_int_equal(answer.status, 503);
     if (!strstr(answer.body, why))
         fail_msg("\"%s\" does not say \"%s\"", answer.body, why);
-    oneib_autofree char *log = lab_read_from(lab, "schedule.log", 0, &err);
+    oneib_autofree char *log = lab_read_from(lab, "schedule.log", 0);
     assert_non_null(log);
     assert_non_null(strstr(log, why));
 }

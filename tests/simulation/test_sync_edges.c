@@ -36,18 +36,16 @@ static pid_t begin_sync(void)
 {
     struct oneib_error err = {0};
     pid_t pid;
-    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(scene(), &err), "sync",
-                                NULL};
+    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(scene()), "sync", NULL};
     MUST(lab_spawn(scene(), "sync", LAB_SM_HCA, argv, &pid, &err));
     return pid;
 }
 
 static void end_sync(pid_t pid, int expected)
 {
-    struct oneib_error err = {0};
     int status;
     assert_true(lab_wait(scene(), pid, TIMEOUT_MS, &status));
-    oneib_autofree char *log = lab_read(scene(), "sync.log", &err);
+    oneib_autofree char *log = lab_read(scene(), "sync.log");
     if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
         fail_msg("sync ended with 0x%x, not %d: %s", (unsigned)status, expected, log);
 }
@@ -75,7 +73,7 @@ static void make_opensm_deaf(void)
     const struct lab_config impatient = {.opensm = "apply_timeout = 3000;",
                                          .other = "fabric: { timeout = 100; retries = 1; };"};
     MUST(lab_config_write(scene(), &impatient, &err));
-    oneib_autofree char *config = lab_read(scene(), "oneib.conf", &err);
+    oneib_autofree char *config = lab_read(scene(), "oneib.conf");
     const char *found = strstr(config, reload);
     assert_non_null(found);
     oneib_autotext struct oneib_text deaf = {0};
@@ -135,7 +133,7 @@ static void a_file_that_is_lost_is_written_again(void **state)
     MUST(lab_vm_start(scene(), "red", &clusters.red, 1, 3, &vm, &err));
     sync_must_end(0, NULL);
     MUST(lab_vm_delete(scene(), vm, &err));
-    assert_int_equal(unlink(lab_partitions(scene(), &err)), 0);
+    assert_int_equal(unlink(lab_partitions(scene())), 0);
     sync_must_end(0, NULL);
     oneib_autofree char *after = scene_file();
     assert_string_equal(after, before);
@@ -194,8 +192,8 @@ static void a_file_that_somebody_changes_meanwhile_is_left_alone(void **state)
     const pid_t sync = begin_sync();
     await_call("one.vmpool.infoextended", before);
     MUST(lab_fault(scene(), "hang", 0, 0, &err));
-    MUST(oneib_file_replace(lab_partitions(scene(), &err), foreign, strlen(foreign), 0644, NULL,
-                            NULL, &err));
+    MUST(oneib_file_replace(lab_partitions(scene()), foreign, strlen(foreign), 0644, NULL, NULL,
+                            &err));
     end_sync(sync, 3);
     assert_true(file_has("mine=0x0777"));
 }

@@ -56,14 +56,13 @@ static bool metrics_answer(const struct lab *lab)
 
 static void wait_for_metrics(struct lab *lab)
 {
-    struct oneib_error err = {0};
     for (unsigned waited = 0; waited < PATIENCE_MS; waited += 100) {
         if (metrics_answer(lab))
             return;
         lab_sleep_ms(100);
     }
     char log[4096] = "";
-    oneib_autofclose FILE *file = fopen(lab_path(lab, "oneibd.log", &err), "r");
+    oneib_autofclose FILE *file = fopen(lab_path(lab, "oneibd.log"), "r");
     if (file)
         log[fread(log, 1, sizeof log - 1, file)] = '\0';
     fail_msg("oneibd has not come up: %s", log);
@@ -111,11 +110,10 @@ static void oneibd_does_only_what_its_unit_allows(void **state)
     need_permission_to_trace();
     read_unit(ONEIB_UNIT, &unit);
 
-    const char *trace = lab_path(lab, "trace", &err);
-    const char *const argv[] = {"strace",      "-f",       "-qq",
-                                "-o",          trace,      "--",
-                                ONEIBD_BINARY, "--config", lab_config_path(lab, &err),
-                                NULL};
+    const char *trace = lab_path(lab, "trace");
+    const char *const argv[] = {
+        "strace", "-f", "-qq", "-o", trace, "--", ONEIBD_BINARY, "--config", lab_config_path(lab),
+        NULL};
     pid_t strace;
     MUST(lab_spawn(lab, "oneibd", LAB_SM_HCA, argv, &strace, &err));
     wait_for_metrics(lab);
@@ -139,7 +137,7 @@ static void systemctl_does_only_what_the_unit_allows(void **state)
     need_permission_to_trace();
     read_unit(ONEIB_UNIT, &unit);
 
-    const char *trace = lab_path(lab, "trace", &err);
+    const char *trace = lab_path(lab, "trace");
     const char *const argv[] = {"strace",    "-f",   "-qq",
                                 "-o",        trace,  "--",
                                 "systemctl", "show", "--property=MainPID",

@@ -420,7 +420,7 @@ static void await_links_of(uint32_t network)
     for (unsigned waited = 0;; waited += 100) {
         oneib_autofree char *text = NULL;
         size_t length;
-        if (oneib_file_read(lab_path(lab, "links", &err), 65536, &text, &length, &err) == 0 &&
+        if (oneib_file_read(lab_path(lab, "links"), 65536, &text, &length, &err) == 0 &&
             strstr(text, line))
             break;
         if (waited > CHANGE_MS)
@@ -441,7 +441,7 @@ static void links_of_virtual_ports_are_those_of_their_hosts(void **state)
              OFF
              " qos: { classes = [\"gold: weight 64, SL 1\"]; default_class = \"gold\"; vls = 8; "
              "links_file = \"%s\"; };",
-             lab_path(lab, "links", &err));
+             lab_path(lab, "links"));
     begin_with(settings, "verify = 1000;");
     AWAIT("red", 0, "qos", "--links");
     ONEIB(0, &output, "qos", "--links");

@@ -41,8 +41,8 @@ static void set_environment(void)
 {
     struct oneib_error err = {0};
     assert_int_equal(setenv("ONE_LOCATION", lab_directory(lab), 1), 0);
-    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
-    assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
+    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth"), 1), 0);
+    assert_int_equal(mkdir(lab_path(lab, "var"), 0700), 0);
     oneib_autotext struct oneib_text session = {0};
     oneib_text_printf(&session, "%s\n", lab_session(lab));
     MUST(lab_write(lab, "oneadmin_auth", 0600, session.data, &err));
@@ -111,7 +111,7 @@ static const char *input_of(uint32_t id)
     char name[32];
     snprintf(name, sizeof name, "input-%" PRIu32, id);
     MUST(lab_write(lab, name, 0600, text, &err));
-    return lab_path(lab, name, &err);
+    return lab_path(lab, name);
 }
 
 /* The words of a call, for lab_run() and lab_spawn(). */
@@ -122,9 +122,8 @@ struct call {
 
 static struct call call_for(uint32_t id, const char *input)
 {
-    struct oneib_error err = {0};
     struct call call = {.argv = {"/bin/sh", "-c", "exec \"$0\" --config \"$1\" \"$2\" <\"$3\"",
-                                 VNET_CREATE, lab_config_path(lab, &err), NULL, input, NULL}};
+                                 VNET_CREATE, lab_config_path(lab), NULL, input, NULL}};
     snprintf(call.id, sizeof call.id, "%" PRIu32, id);
     return call;
 }
@@ -304,7 +303,7 @@ static void what_is_no_document_is_refused(void **state)
     const uint32_t id = network("", NULL);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         MUST(lab_write(lab, "hostile", 0600, inputs[i], &err));
-        run_with(id, lab_path(lab, "hostile", &err), 3);
+        run_with(id, lab_path(lab, "hostile"), 3);
     }
     assert_int_equal(key_of(id), 0);
 }
@@ -323,12 +322,11 @@ static pid_t begin(uint32_t id)
 
 static void must_succeed(uint32_t id, pid_t pid)
 {
-    struct oneib_error err = {0};
     char name[32];
     int status;
     snprintf(name, sizeof name, "create-%" PRIu32 ".log", id);
     assert_true(lab_wait(lab, pid, TIMEOUT_MS, &status));
-    oneib_autofree char *log = lab_read(lab, name, &err);
+    oneib_autofree char *log = lab_read(lab, name);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail_msg("network %" PRIu32 ": 0x%x: %s", id, (unsigned)status, log);
 }
@@ -378,7 +376,7 @@ static void open_side(struct daemon_side *side)
 {
     struct oneib_error err = {0};
     *side = (struct daemon_side){0};
-    MUST(oneib_config_load(lab_config_path(lab, &err), &side->config, &err));
+    MUST(oneib_config_load(lab_config_path(lab), &side->config, &err));
     MUST(oneib_credentials_find(&side->config, &side->credentials, &err));
     side->one = oneib_one_open(&side->credentials, side->config.one.timeout_ms, &err);
     assert_non_null(side->one);

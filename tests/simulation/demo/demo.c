@@ -177,8 +177,8 @@ static int configure_successor(struct demo_stage *stage, struct lab_instance *st
     char full_members[128];
     snprintf(full_members, sizeof full_members, "default 0x%" PRIx64 "\ndefault 0x%" PRIx64 "\n",
              LAB_SM_PORT_GUID, standby_port_guid(stage));
-    standby->config = lab_config_path(stage->lab, err);
-    standby->partitions = lab_partitions(stage->lab, err);
+    standby->config = lab_config_path(stage->lab);
+    standby->partitions = lab_partitions(stage->lab);
     snprintf(standby->metrics_address, sizeof standby->metrics_address, "%s",
              lab_metrics_address(stage->lab));
     return standby->config && standby->partitions &&

@@ -64,7 +64,7 @@ static void append_setting(struct oneib_text *text, const char *name, const char
 static int write_oneib(struct demo_stage *stage, const char *directory, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
-    const char *config = lab_config_path(stage->lab, err);
+    const char *config = lab_config_path(stage->lab);
     if (!config)
         return -1;
     oneib_text_printf(
@@ -320,7 +320,7 @@ static void invite(struct demo_stage *stage, const char *directory, unsigned min
 int demo_keep(struct demo_stage *stage, const char *directory, unsigned minutes,
               struct oneib_error *err)
 {
-    const char *path = lab_path(stage->lab, SOCKET, err);
+    const char *path = lab_path(stage->lab, SOCKET);
     oneib_autoclose int listening = path ? open_socket(path, err) : -1;
     if (listening < 0)
         return -1;

@@ -269,10 +269,10 @@ static int take_answer(struct demo_stage *stage, const struct owners *owners, ch
 static int ask(struct demo_stage *stage, const struct owners *owners, bool *reach,
                struct oneib_error *err)
 {
-    const char *file = lab_path(stage->lab, "reach.vfs", err);
+    const char *file = lab_path(stage->lab, "reach.vfs");
     struct lab_output output = {0};
-    if (!file || lab_run(stage->lab, LAB_SM_HCA, (const char *[]){FABRIC_REACH_BINARY, file, NULL},
-                         PROGRAM_TIMEOUT_MS, &output, err) < 0)
+    if (lab_run(stage->lab, LAB_SM_HCA, (const char *[]){FABRIC_REACH_BINARY, file, NULL},
+                PROGRAM_TIMEOUT_MS, &output, err) < 0)
         return -1;
     int status = output.status == 0
                      ? take_answer(stage, owners, output.out, reach, err)

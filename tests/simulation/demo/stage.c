@@ -115,9 +115,7 @@ int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err)
 
 const char *demo_host_name(const struct demo_stage *stage, size_t host)
 {
-    struct oneib_error ignored;
-    const char *name = lab_host_hca(stage->lab, host, &ignored);
-    return name ? name : "?";
+    return lab_host_hca(stage->lab, host);
 }
 
 bool demo_find_room(const struct demo_stage *stage, size_t *host)

@@ -43,7 +43,7 @@ static const char *in_directory(const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, DIRECTORY "/%s", name);
-    const char *found = lab_path(lab, path, &err);
+    const char *found = lab_path(lab, path);
     assert_non_null(found);
     return found;
 }
@@ -52,7 +52,7 @@ static const char *said(void)
 {
     static char *text;
     free(text);
-    text = lab_read(lab, "demo.log", &err);
+    text = lab_read(lab, "demo.log");
     assert_non_null(text);
     return text;
 }
@@ -80,7 +80,7 @@ static int start_demo(void **state)
     (void)state;
     const struct lab_options options = {.leaves = 1, .hosts_per_leaf = 1};
     const char *directory;
-    return (lab = lab_open(&options, &err)) && (directory = lab_path(lab, DIRECTORY, &err)) &&
+    return (lab = lab_open(&options, &err)) && (directory = lab_path(lab, DIRECTORY)) &&
                    lab_spawn(lab, "demo", NULL,
                              (const char *[]){DEMO, "--keep=10", directory, NULL}, &demo,
                              &err) == 0 &&
@@ -159,7 +159,7 @@ static void each_line_of_readmes_look_around_works_as_it_is_written(void **state
         type(line.data, 0);
     }
     assert_true(count >= 7);
-    oneib_autofree char *svg = lab_read(lab, "fabric.svg", &err);
+    oneib_autofree char *svg = lab_read(lab, "fabric.svg");
     must_say(svg, ">biology</tspan>");
 }
 
@@ -249,8 +249,8 @@ static void what_cannot_be_is_refused_by_name_and_changes_nothing(void **state)
 static void the_page_about_the_demo_is_what_it_prints(void **state)
 {
     (void)state;
-    const char *const argv[] = {TRANSCRIPT, "check", in_directory("env"),
-                                lab_path(lab, "demo.log", &err), NULL};
+    const char *const argv[] = {TRANSCRIPT, "check", in_directory("env"), lab_path(lab, "demo.log"),
+                                NULL};
     lab_output_clear(&output);
     ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
     if (output.status != 0)
@@ -375,7 +375,7 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
 {
     (void)state;
     const char *const environment[] = {"TERM=xterm", NULL};
-    const char *const argv[] = {DEMO, "--keep=10", lab_path(lab, DIRECTORY, &err), NULL};
+    const char *const argv[] = {DEMO, "--keep=10", lab_path(lab, DIRECTORY), NULL};
     int slave, status = -1;
     oneib_autoclose int terminal = open_terminal(&slave);
     const struct lab_program program = {.name = "demo",
@@ -402,7 +402,7 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
 static void a_check_that_does_not_hold_ends_the_demo_with_1(void **state)
 {
     (void)state;
-    const char *const argv[] = {MISLED_DEMO, lab_path(lab, DIRECTORY, &err), NULL};
+    const char *const argv[] = {MISLED_DEMO, lab_path(lab, DIRECTORY), NULL};
     setenv("FABRIC_REACH", FABRIC_REACH_BINARY, 1);
     ok(lab_run(lab, NULL, argv, DEMO_MS, &output, &err));
     assert_int_equal(output.status, 1);
@@ -450,8 +450,7 @@ static void a_build_that_fails_shows_the_end_of_its_log(void **state)
 {
     (void)state;
     const char *const argv[] = {
-        "sh",        "-c", "PATH=$1:$PATH exec \"$2\"", "sh", lab_path(lab, "stubs", &err),
-        DEMO_SCRIPT, NULL};
+        "sh", "-c", "PATH=$1:$PATH exec \"$2\"", "sh", lab_path(lab, "stubs"), DEMO_SCRIPT, NULL};
     assert_int_equal(mkdir(argv[4], 0755), 0);
     write_stub("dpkg-query", "#!/bin/sh\necho installed\n");
     write_stub("cmake", "#!/bin/sh\necho 'no room for a build'\nexit 1\n");
