@@ -309,20 +309,16 @@ static bool is_operators_reservation(const struct oneib_cloud *cloud,
            oneib_network_may_have_reservation(parent, network->id);
 }
 
-static void prove(const struct oneib_cloud *cloud, struct oneib_network *network)
-{
-    network->parent_was_unproven = network->parent_unproven;
-    network->parent_unproven =
-        !oneib_network_is_operators(network) && !is_operators_reservation(cloud, network);
-}
-
 bool oneib_cloud_prove_parents(struct oneib_cloud *cloud)
 {
     bool has_changed = false;
-    for (size_t i = 0; i < cloud->network_count; i++)
-        prove(cloud, &cloud->networks[i]);
-    for (size_t i = 0; i < cloud->network_count; i++)
-        has_changed |= cloud->networks[i].parent_unproven != cloud->networks[i].parent_was_unproven;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        struct oneib_network *network = &cloud->networks[i];
+        const bool was_unproven = network->parent_unproven;
+        network->parent_unproven =
+            !oneib_network_is_operators(network) && !is_operators_reservation(cloud, network);
+        has_changed |= network->parent_unproven != was_unproven;
+    }
     return has_changed;
 }
 

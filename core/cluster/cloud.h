@@ -137,10 +137,9 @@ struct oneib_network {
     size_t lease_count, lease_capacity;
     uint32_t *reservations; /* owned, sorted: the networks to which it leases addresses */
     size_t reservation_count, reservation_capacity;
-    bool parent_unproven;     /* a user's, and no operator's network is proven to be its parent:
+    bool parent_unproven; /* a user's, and no operator's network is proven to be its parent:
                              oneib_cloud_prove_parents(). It has no members, and keeps its key from
                              others */
-    bool parent_was_unproven; /* by the decision before */
 };
 
 /* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
