@@ -16,11 +16,10 @@ struct work {
 };
 
 /* Its owner's text has spoilt it: nobody is known to run there. */
-static int leave_out(uint32_t id, const struct oneib_error *err)
+static void leave_out(uint32_t id, const struct oneib_error *err)
 {
     fprintf(stderr, "oneib: network %" PRIu32 " cannot be read, and keeps nobody near: %s\n", id,
             err->text);
-    return 0;
 }
 
 static int read_network(struct work *work, uint32_t id, struct oneib_error *err)
@@ -31,7 +30,10 @@ static int read_network(struct work *work, uint32_t id, struct oneib_error *err)
         return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
     if (oneib_documents_read_networks(&work->documents, xml, length, err) == 0)
         return 0;
-    return work->documents.malformed ? leave_out(id, err) : -1;
+    if (!work->documents.malformed)
+        return -1;
+    leave_out(id, err);
+    return 0;
 }
 
 static int take_vms(void *context, const char *xml, size_t length, uint32_t first, uint32_t last,

@@ -12,12 +12,11 @@ struct reading {
     void *context;
 };
 
-static int leave_out(uint32_t id, const struct oneib_error *err)
+static void leave_out(uint32_t id, const struct oneib_error *err)
 {
     fprintf(stderr,
             "oneib: VM %" PRIu32 " cannot be read, and is OpenNebula's alone to place: %s\n", id,
             err->text);
-    return 0;
 }
 
 static int read_one(const struct reading *reading, uint32_t id, struct oneib_error *err)
@@ -28,7 +27,10 @@ static int read_one(const struct reading *reading, uint32_t id, struct oneib_err
         return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
     if (reading->take(reading->context, xml, length, id, id, err) == 0)
         return 0;
-    return err->code == ONEIB_ERROR_PROTOCOL ? leave_out(id, err) : -1;
+    if (err->code != ONEIB_ERROR_PROTOCOL)
+        return -1;
+    leave_out(id, err);
+    return 0;
 }
 
 static int read_set(const struct reading *reading, const uint32_t *ids, size_t count,

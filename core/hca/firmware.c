@@ -208,10 +208,9 @@ static bool has_no_way(const struct oneib_firmware *firmware, const struct oneib
            (failure->code == ONEIB_ERROR_REFUSED && !firmware->has_answered);
 }
 
-static int unseen(struct oneib_virtual_port *port, const struct oneib_error *why)
+static struct oneib_virtual_port unseen(const struct oneib_error *why)
 {
-    *port = (struct oneib_virtual_port){.way = ONEIB_VIRTUAL_PORT_UNSEEN, .why = *why};
-    return 0;
+    return (struct oneib_virtual_port){.way = ONEIB_VIRTUAL_PORT_UNSEEN, .why = *why};
 }
 
 int oneib_firmware_read_port(const struct oneib_hca *hca, const struct oneib_vf *vf,
@@ -219,16 +218,20 @@ int oneib_firmware_read_port(const struct oneib_hca *hca, const struct oneib_vf 
 {
     struct oneib_firmware *firmware = hca->firmware;
     struct oneib_error failure = {.code = ONEIB_ERROR_NOT_FOUND, .text = "it was not opened"};
-    if (!firmware || firmware->fd < 0)
-        return unseen(port, firmware ? &firmware->why : &failure);
+    if (!firmware || firmware->fd < 0) {
+        *port = unseen(firmware ? &firmware->why : &failure);
+        return 0;
+    }
     *port = (struct oneib_virtual_port){.way = ONEIB_VIRTUAL_PORT_FWCTL};
     if (ask_guid(firmware, vf->index, port, &failure) == 0 &&
         ask_pkeys(firmware, vf->index, port, &failure) == 0) {
         firmware->has_answered = true;
         return 0;
     }
-    if (has_no_way(firmware, &failure))
-        return unseen(port, &failure);
-    *err = failure;
-    return -1;
+    if (!has_no_way(firmware, &failure)) {
+        *err = failure;
+        return -1;
+    }
+    *port = unseen(&failure);
+    return 0;
 }
