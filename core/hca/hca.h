@@ -94,14 +94,12 @@ const struct oneib_hca *oneib_hcas_of_vf(const struct oneib_hcas *hcas, const st
                                          const struct oneib_vf **vf);
 
 /*
- * Which adapter and port a NIC uses, by the same rule as the front-end's (cluster/host_port.h),
- * which is told of InfiniBand ports only: the device that is named, else the only one that has such
- * a port; the port that is named, else port 1, else its only one, of those that are InfiniBand.
- * device "" and port 0: not named. INPUT or NOT_FOUND says what there is instead.
+ * The adapter and port that a grant names, which must be InfiniBand: which one a network means is
+ * for oneibd to say (cluster/host_port.h). INPUT or NOT_FOUND says what there is instead.
  */
-int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, uint8_t port_number,
-                           const struct oneib_hca **hca, const struct oneib_port **port,
-                           struct oneib_error *err);
+int oneib_hcas_find_port(const struct oneib_hcas *hcas, const char *device, uint8_t number,
+                         const struct oneib_hca **hca, const struct oneib_port **port,
+                         struct oneib_error *err);
 
 /* Reads again what may have changed of a VF since the adapter was read: its host driver, and
  * whether a network interface of it is up. NOT_FOUND when it is another PCI device now. */

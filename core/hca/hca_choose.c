@@ -1,25 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which port a NIC uses, which entry of its table, and whether it may. */
+/* The port that a grant names, which entry of its table, and whether a NIC may use it. */
 #include "base/text.h"
 #include "hca/hca.h"
 #include <string.h>
-
-/* Port 1 where it is InfiniBand, else the only one that is. NULL: none, or several. */
-static const struct oneib_port *find_infiniband_port(const struct oneib_hca *hca)
-{
-    const struct oneib_port *only = NULL;
-    for (size_t i = 0; i < hca->port_count; i++) {
-        const struct oneib_port *port = &hca->ports[i];
-        if (port->link_layer != ONEIB_LINK_INFINIBAND)
-            continue;
-        if (port->number == 1)
-            return port;
-        if (only)
-            return NULL;
-        only = port;
-    }
-    return only;
-}
 
 bool oneib_hca_has_infiniband(const struct oneib_hca *hca)
 {
@@ -39,44 +22,16 @@ static void list_infiniband(const struct oneib_hcas *hcas, struct oneib_text *na
         oneib_text_append(names, "none");
 }
 
-static const struct oneib_hca *only_infiniband(const struct oneib_hcas *hcas,
-                                               struct oneib_error *err)
+static const struct oneib_hca *find_hca(const struct oneib_hcas *hcas, const char *device,
+                                        struct oneib_error *err)
 {
     oneib_autotext struct oneib_text names = {0};
-    const struct oneib_hca *only = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < hcas->count; i++) {
-        if (!oneib_hca_has_infiniband(&hcas->items[i]))
-            continue;
-        only = &hcas->items[i];
-        count++;
-    }
-    if (count == 1)
-        return only;
-    if (count == 0) {
-        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "this host has no adapter with an InfiniBand port");
-        return NULL;
-    }
-    list_infiniband(hcas, &names);
-    oneib_fail(err, ONEIB_ERROR_INPUT,
-               "this host has several InfiniBand adapters (%s): name one in the network's PHYDEV",
-               names.data ? names.data : "");
-    return NULL;
-}
-
-static const struct oneib_hca *choose_hca(const struct oneib_hcas *hcas, const char *device,
-                                          struct oneib_error *err)
-{
-    oneib_autotext struct oneib_text names = {0};
-    if (!device[0])
-        return only_infiniband(hcas, err);
     const struct oneib_hca *hca = oneib_hcas_find(hcas, device);
     if (hca)
         return hca;
     list_infiniband(hcas, &names);
     oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-               "this host has no adapter %s; its InfiniBand adapters: %s", device,
-               names.data ? names.data : "");
+               "this host has no adapter %s; its InfiniBand adapters: %s", device, names.data);
     return NULL;
 }
 
@@ -95,42 +50,33 @@ static void list_ports(const struct oneib_hca *hca, struct oneib_text *ports)
                           link_layer_name(hca->ports[i].link_layer));
 }
 
-static const struct oneib_port *choose_port(const struct oneib_hca *hca, uint8_t number,
-                                            struct oneib_error *err)
+static const struct oneib_port *find_port(const struct oneib_hca *hca, uint8_t number,
+                                          struct oneib_error *err)
 {
     oneib_autotext struct oneib_text ports = {0};
-    const struct oneib_port *port =
-        number ? oneib_hca_find_port(hca, number) : find_infiniband_port(hca);
+    const struct oneib_port *port = oneib_hca_find_port(hca, number);
     if (port && port->link_layer == ONEIB_LINK_INFINIBAND)
         return port;
     list_ports(hca, &ports);
     const char *there = ports.data ? ports.data : "none";
-    if (number && !port)
-        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no port %u; its ports: %s", hca->name,
-                   number, there);
-    else if (number)
+    if (port)
         oneib_fail(err, ONEIB_ERROR_INPUT, "%s port %u is not InfiniBand; its ports: %s", hca->name,
                    number, there);
-    else if (oneib_hca_has_infiniband(hca))
-        oneib_fail(err, ONEIB_ERROR_INPUT,
-                   "%s has several InfiniBand ports and none is its first: name one in the "
-                   "network's PHYDEV, as %s:2; its ports: %s",
-                   hca->name, hca->name, there);
     else
-        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no InfiniBand port; its ports: %s",
-                   hca->name, there);
+        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no port %u; its ports: %s", hca->name,
+                   number, there);
     return NULL;
 }
 
-int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, uint8_t port_number,
-                           const struct oneib_hca **hca, const struct oneib_port **port,
-                           struct oneib_error *err)
+int oneib_hcas_find_port(const struct oneib_hcas *hcas, const char *device, uint8_t number,
+                         const struct oneib_hca **hca, const struct oneib_port **port,
+                         struct oneib_error *err)
 {
     *port = NULL;
-    *hca = choose_hca(hcas, device, err);
+    *hca = find_hca(hcas, device, err);
     if (!*hca)
         return -1;
-    *port = choose_port(*hca, port_number, err);
+    *port = find_port(*hca, number, err);
     return *port ? 0 : -1;
 }
 

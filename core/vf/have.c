@@ -82,7 +82,7 @@ static int find_new_place(struct have *have, struct oneib_error *err)
     int32_t index;
     if (grant->has_vf && check_adapter_of_vf(vfs, grant, err) < 0)
         return -1;
-    if (oneib_hcas_choose_port(&vfs->hcas, grant->device, grant->port, &place->hca, &port, err) < 0)
+    if (oneib_hcas_find_port(&vfs->hcas, grant->device, grant->port, &place->hca, &port, err) < 0)
         return -1;
     if (place->hca->fault.code != ONEIB_ERROR_NONE)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s hands out no virtual function: %s",

@@ -363,8 +363,7 @@ static void an_adapter_in_switchdev_mode_has_no_port_for_anybody(void **state)
     const struct oneib_hca *read = read_one(EVERYTHING);
     assert_int_equal(read->port_count, 40);
     assert_false(oneib_hca_has_infiniband(read));
-    assert_int_equal(oneib_hcas_choose_port(&hcas, "mlx5_0", 40, &chosen, &port, &err), -1);
-    assert_int_equal(oneib_hcas_choose_port(&hcas, "", 0, &chosen, &port, &err), -1);
+    assert_int_equal(oneib_hcas_find_port(&hcas, "mlx5_0", 40, &chosen, &port, &err), -1);
     assert_null(port);
 }
 
