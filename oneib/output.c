@@ -121,8 +121,8 @@ void oneib_append_count(struct oneib_text *text, size_t count, const char *noun)
 static void add_cell(struct oneib_table *table, enum oneib_style style, struct oneib_text *text)
 {
     oneib_text_append(text, "");
-    oneib_grow(&table->cells, &table->capacity, table->count + 1, sizeof *table->cells);
-    table->cells[table->count++] = (struct oneib_cell){text->data, style};
+    ONEIB_APPEND(table->cells, table->count, table->capacity,
+                 (struct oneib_cell){text->data, style});
 }
 
 void oneib_table_cell(struct oneib_table *table, enum oneib_style style, const char *format, ...)

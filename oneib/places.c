@@ -27,9 +27,9 @@ static void add_place(struct oneib_places *places, const struct oneib_desired_bi
     const struct oneib_snapshot *snapshot = places->snapshot;
     if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return;
-    oneib_grow(&places->items, &places->capacity, places->count + 1, sizeof *places->items);
-    places->items[places->count++] = (struct oneib_place){
-        binding->pkey, binding->member, snapshot->cloud.attachments[binding->attachment].vm_id};
+    ONEIB_APPEND(places->items, places->count, places->capacity,
+                 (struct oneib_place){binding->pkey, binding->member,
+                                      snapshot->cloud.attachments[binding->attachment].vm_id});
 }
 
 /* A VM with two NICs in one cluster is in one place twice. */

@@ -22,8 +22,7 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
     va_end(arguments);
     check.text = text.data;
     check.fix = fix ? oneib_strdup(fix) : NULL;
-    oneib_grow(&checks->items, &checks->capacity, checks->count + 1, sizeof *checks->items);
-    checks->items[checks->count++] = check;
+    ONEIB_APPEND(checks->items, checks->count, checks->capacity, check);
 }
 
 void oneib_checks_clear(struct oneib_checks *checks)

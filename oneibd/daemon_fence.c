@@ -84,8 +84,8 @@ static void list_empty(const struct oneib_daemon *daemon, const struct oneib_led
     for (size_t i = 0; i < ledger->fence_count; i++) {
         if (!oneib_daemon_has_nothing(daemon, &ledger->fences[i]))
             continue;
-        oneib_grow(&look->empty, &look->empty_capacity, look->empty_count + 1, sizeof *look->empty);
-        look->empty[look->empty_count++] = ledger->fences[i].host_id;
+        ONEIB_APPEND(look->empty, look->empty_count, look->empty_capacity,
+                     ledger->fences[i].host_id);
     }
 }
 
@@ -293,8 +293,7 @@ static void remember_reclosed(struct oneib_daemon *daemon, const struct oneib_fe
             reclosed->items[i].switch_guid == step->switch_guid &&
             reclosed->items[i].switch_port == step->switch_port)
             return;
-    oneib_grow(&reclosed->items, &reclosed->capacity, reclosed->count + 1, sizeof *reclosed->items);
-    reclosed->items[reclosed->count++] = *step;
+    ONEIB_APPEND(reclosed->items, reclosed->count, reclosed->capacity, *step);
 }
 
 static void remember_all_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan)

@@ -50,7 +50,7 @@ static void keep_metrics(struct oneib_daemon *daemon,
     for (size_t i = 0; i < metrics->host_count; i++)
         free(metrics->hosts[i].name);
     metrics->host_count = 0;
-    oneib_grow(&metrics->hosts, &metrics->host_capacity, attributes->count, sizeof *metrics->hosts);
+    ONEIB_RESERVE(metrics->hosts, metrics->host_capacity, attributes->count);
     for (size_t i = 0; i < attributes->count; i++) {
         const struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);

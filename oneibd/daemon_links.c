@@ -22,10 +22,9 @@ static void add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links
 {
     for (size_t i = 0; i < cloud->host_count; i++)
         for (size_t j = 0; j < cloud->hosts[i].port_count; j++) {
-            oneib_grow(&links->ports, &links->port_capacity, links->port_count + 1,
-                       sizeof *links->ports);
-            links->ports[links->port_count++] = (struct oneib_host_port_guid){
-                cloud->hosts[i].id, cloud->hosts[i].ports[j].port_guid};
+            ONEIB_APPEND(links->ports, links->port_count, links->port_capacity,
+                         (struct oneib_host_port_guid){cloud->hosts[i].id,
+                                                       cloud->hosts[i].ports[j].port_guid});
         }
 }
 

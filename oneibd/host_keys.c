@@ -31,18 +31,15 @@ static struct oneib_host_keys_entry *find(const struct oneib_host_keys *known, u
 static struct oneib_host_keys_entry *add(struct oneib_host_keys *known, uint32_t host_id)
 {
     const size_t place = place_of(known, host_id);
-    oneib_grow(&known->items, &known->capacity, known->count + 1, sizeof *known->items);
-    memmove(known->items + place + 1, known->items + place,
-            (known->count++ - place) * sizeof *known->items);
+    ONEIB_INSERT(known->items, known->count, known->capacity, place);
     known->items[place] = (struct oneib_host_keys_entry){.host_id = host_id};
     return &known->items[place];
 }
 
 static void drop(struct oneib_host_keys *known, struct oneib_host_keys_entry *entry)
 {
-    const size_t place = (size_t)(entry - known->items);
     clear_entry(entry);
-    memmove(entry, entry + 1, (--known->count - place) * sizeof *entry);
+    ONEIB_REMOVE(known->items, known->count, (size_t)(entry - known->items));
 }
 
 /* ---- lists of keys --------------------------------------------------------------------------- */

@@ -148,8 +148,7 @@ void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_l
 {
     struct claims claims = {.items = oneib_alloc(2 * cloud->host_count + 1, sizeof *claims.items)};
     *identities = (struct oneib_identities){0};
-    oneib_grow(&identities->items, &identities->capacity, cloud->host_count + 1,
-               sizeof *identities->items);
+    ONEIB_RESERVE(identities->items, identities->capacity, cloud->host_count + 1);
     for (size_t i = 0; i < cloud->host_count; i++)
         add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings);
     ONEIB_SORT(claims.items, claims.count, compare_claims);

@@ -24,7 +24,7 @@ void oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
 {
     const size_t known = *count;
     struct oneib_key_ages next = {0};
-    oneib_grow(&next.items, &next.capacity, written_count, sizeof *next.items);
+    ONEIB_RESERVE(next.items, next.capacity, written_count);
     for (size_t i = 0; i < written_count; i++) {
         if (has_key(keys, known, written[i]))
             continue;

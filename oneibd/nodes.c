@@ -333,9 +333,8 @@ void oneib_nodes_read(struct oneib_nodes *nodes, double now,
                       const struct oneib_node_snapshot **snapshots)
 {
     size_t told_count = 0;
-    oneib_grow(&nodes->snapshots, &nodes->snapshot_capacity, nodes->count + 1,
-               sizeof *nodes->snapshots);
-    oneib_grow(&nodes->told, &nodes->told_capacity, count_told(nodes) + 1, sizeof *nodes->told);
+    ONEIB_RESERVE(nodes->snapshots, nodes->snapshot_capacity, nodes->count + 1);
+    ONEIB_RESERVE(nodes->told, nodes->told_capacity, count_told(nodes) + 1);
     for (size_t i = 0; i < nodes->count; i++) {
         struct oneib_node *node = &nodes->items[i];
         struct oneib_nic_name *told = nodes->told + told_count;

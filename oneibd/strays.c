@@ -89,9 +89,8 @@ static double since(const struct oneib_strays *before, const struct oneib_stray 
 static void add(struct oneib_strays *strays, const struct oneib_strays *before,
                 struct oneib_stray stray, double now)
 {
-    oneib_grow(&strays->items, &strays->capacity, strays->count + 1, sizeof *strays->items);
     stray.since = since(before, &stray, now);
-    strays->items[strays->count++] = stray;
+    ONEIB_APPEND(strays->items, strays->count, strays->capacity, stray);
 }
 
 void oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,

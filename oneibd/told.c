@@ -24,11 +24,8 @@ static void note(struct oneib_told *told, const struct oneib_nic_name *nic, doub
             told->items[place].until = 0;
         return;
     }
-    oneib_grow(&told->items, &told->capacity, told->count + 1, sizeof *told->items);
-    memmove(told->items + place + 1, told->items + place,
-            (told->count - place) * sizeof *told->items);
+    ONEIB_INSERT(told->items, told->count, told->capacity, place);
     told->items[place] = (struct oneib_told_nic){*nic, until};
-    told->count++;
 }
 
 void oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,

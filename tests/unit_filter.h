@@ -37,8 +37,7 @@ static inline void add_name(struct names *names, const char *name)
 {
     if (has_name(names, name))
         return;
-    oneib_grow(&names->items, &names->capacity, names->count + 1, sizeof *names->items);
-    names->items[names->count++] = strdup(name);
+    ONEIB_APPEND(names->items, names->count, names->capacity, strdup(name));
 }
 
 static inline void remove_name(struct names *names, const char *name)

@@ -30,7 +30,7 @@ struct running {
 static int add_domain(const char *xml, size_t length, void *context, struct oneib_error *err)
 {
     struct running *running = context;
-    oneib_grow(&running->domains, &running->capacity, running->count + 1, sizeof *running->domains);
+    ONEIB_RESERVE(running->domains, running->capacity, running->count + 1);
     if (oneib_domain_threads_read(xml, length, &running->domains[running->count], err) < 0)
         return -1;
     running->count++;

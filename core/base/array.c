@@ -24,3 +24,15 @@ void oneib_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
     memcpy(items, &grown, sizeof grown);
     *capacity = wanted;
 }
+
+void oneib_open_gap(void *items, size_t count, size_t place, size_t item_size)
+{
+    char *at = (char *)items + place * item_size;
+    memmove(at + item_size, at, (count - place) * item_size);
+}
+
+void oneib_close_gap(void *items, size_t count, size_t place, size_t item_size)
+{
+    char *at = (char *)items + place * item_size;
+    memmove(at, at + item_size, (count - place - 1) * item_size);
+}

@@ -20,9 +20,8 @@ static void clear_finding(struct oneib_finding *finding)
 void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
                             uint32_t id)
 {
-    oneib_grow(&findings->pending, &findings->pending_capacity, findings->pending_count + 1,
-               sizeof *findings->pending);
-    findings->pending[findings->pending_count++] = (struct oneib_mention){subject, id};
+    ONEIB_APPEND(findings->pending, findings->pending_count, findings->pending_capacity,
+                 (struct oneib_mention){subject, id});
 }
 
 static bool mentions(const struct oneib_finding *finding, enum oneib_subject subject, uint32_t id)
@@ -70,8 +69,7 @@ __attribute__((format(printf, 5, 0))) static void add(struct oneib_findings *fin
                                     .text = oneib_steal(&text.data),
                                     .fix = fix ? oneib_strdup(fix) : NULL};
     take_pending(findings, &finding);
-    oneib_grow(&findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);
-    findings->items[findings->count++] = finding;
+    ONEIB_APPEND(findings->items, findings->count, findings->capacity, finding);
 }
 
 void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,

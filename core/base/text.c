@@ -12,7 +12,7 @@ static void make_room(struct oneib_text *text, size_t more)
 {
     if (more > SIZE_MAX - text->length - 1)
         oneib_out_of_memory();
-    oneib_grow(&text->data, &text->capacity, text->length + more + 1, 1);
+    ONEIB_RESERVE(text->data, text->capacity, text->length + more + 1);
 }
 
 void oneib_text_append_bytes(struct oneib_text *text, const char *bytes, size_t length)

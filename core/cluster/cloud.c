@@ -9,34 +9,30 @@
 
 struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud)
 {
-    oneib_grow(&cloud->networks, &cloud->network_capacity, cloud->network_count + 1,
-               sizeof *cloud->networks);
-    struct oneib_network *network = &cloud->networks[cloud->network_count++];
+    struct oneib_network *network =
+        ONEIB_ADD(cloud->networks, cloud->network_count, cloud->network_capacity);
     *network = (struct oneib_network){.uid = ONEIB_NO_ID, .gid = ONEIB_NO_ID};
     return network;
 }
 
 struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud)
 {
-    oneib_grow(&cloud->hosts, &cloud->host_capacity, cloud->host_count + 1, sizeof *cloud->hosts);
-    struct oneib_host *host = &cloud->hosts[cloud->host_count++];
+    struct oneib_host *host = ONEIB_ADD(cloud->hosts, cloud->host_count, cloud->host_capacity);
     *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1, .state = -1};
     return host;
 }
 
 struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud)
 {
-    oneib_grow(&cloud->attachments, &cloud->attachment_capacity, cloud->attachment_count + 1,
-               sizeof *cloud->attachments);
-    struct oneib_attachment *attachment = &cloud->attachments[cloud->attachment_count++];
+    struct oneib_attachment *attachment =
+        ONEIB_ADD(cloud->attachments, cloud->attachment_count, cloud->attachment_capacity);
     memset(attachment, 0, sizeof *attachment);
     return attachment;
 }
 
 struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host)
 {
-    oneib_grow(&host->ports, &host->port_capacity, host->port_count + 1, sizeof *host->ports);
-    struct oneib_hca_port *port = &host->ports[host->port_count++];
+    struct oneib_hca_port *port = ONEIB_ADD(host->ports, host->port_count, host->port_capacity);
     memset(port, 0, sizeof *port);
     return port;
 }
@@ -58,9 +54,8 @@ void oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, u
             given->vm_id = ONEIB_NO_ID;
         return;
     }
-    oneib_grow(&host->given, &host->given_capacity, host->given_count + 1, sizeof *host->given);
-    host->given[host->given_count++] =
-        (struct oneib_given_device){.address = *address, .vm_id = vm_id};
+    ONEIB_APPEND(host->given, host->given_count, host->given_capacity,
+                 (struct oneib_given_device){.address = *address, .vm_id = vm_id});
 }
 
 uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address)
@@ -72,17 +67,15 @@ uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_p
 void oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
                               enum oneib_membership membership)
 {
-    oneib_grow(&network->static_members, &network->static_capacity, network->static_count + 1,
-               sizeof *network->static_members);
-    network->static_members[network->static_count++] =
-        (struct oneib_static_member){.guid = guid, .membership = membership};
+    ONEIB_APPEND(network->static_members, network->static_count, network->static_capacity,
+                 (struct oneib_static_member){.guid = guid, .membership = membership});
 }
 
 /* Copies the ids into a list of them that is looked up by halving. */
 static void set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const uint32_t *ids,
                     size_t count)
 {
-    oneib_grow(list, capacity, count, sizeof **list);
+    ONEIB_RESERVE(*list, *capacity, count);
     if (count)
         memcpy(*list, ids, count * sizeof *ids);
     *list_count = count;
@@ -209,8 +202,7 @@ int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, si
             return oneib_fail(err, ONEIB_ERROR_INPUT,
                               "IB_KEYS is not a list of P_Keys in ascending order");
         }
-        oneib_grow(keys, &capacity, *count + 1, sizeof **keys);
-        (*keys)[(*count)++] = pkey;
+        ONEIB_APPEND(*keys, *count, capacity, pkey);
     }
     return 0;
 }

@@ -258,7 +258,7 @@ static void add_clusters(struct oneib_work *work, uint32_t *clusters)
 {
     struct oneib_desired *desired = work->desired;
     size_t count = work->cloud->network_count;
-    oneib_grow(&desired->clusters, &desired->cluster_capacity, count, sizeof *desired->clusters);
+    ONEIB_RESERVE(desired->clusters, desired->cluster_capacity, count);
     for (size_t i = 0; i < count; i++) {
         const struct oneib_entitlement *entitlement = &work->entitlements[i];
         if (entitlement->cluster != i)
@@ -273,9 +273,8 @@ static void add_clusters(struct oneib_work *work, uint32_t *clusters)
 
 static void join_cluster(struct oneib_cluster *cluster, size_t index)
 {
-    oneib_grow(&cluster->attachments, &cluster->attachment_capacity, cluster->attachment_count + 1,
-               sizeof *cluster->attachments);
-    cluster->attachments[cluster->attachment_count++] = index;
+    ONEIB_APPEND(cluster->attachments, cluster->attachment_count, cluster->attachment_capacity,
+                 index);
 }
 
 /* The VMs of a cluster that were counted last. */

@@ -101,10 +101,8 @@ static void say_waits(struct oneib_work *work, const struct oneib_network *netwo
 static void request_level(struct oneib_work *work, uint32_t network_id, uint8_t sl)
 {
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->sl_requests, &desired->sl_request_capacity, desired->sl_request_count + 1,
-               sizeof *desired->sl_requests);
-    desired->sl_requests[desired->sl_request_count++] =
-        (struct oneib_sl_request){.network_id = network_id, .sl = sl};
+    ONEIB_APPEND(desired->sl_requests, desired->sl_request_count, desired->sl_request_capacity,
+                 (struct oneib_sl_request){.network_id = network_id, .sl = sl});
 }
 
 static struct oneib_key_request *key_request_of(const struct oneib_work *work, uint32_t network_id)
@@ -163,10 +161,8 @@ static void list_copies(struct oneib_work *work)
         const uint8_t sl = oneib_service_level_of(work, oneib_key_giver(work, network));
         if (!is_copied(network) || sl == network->shown_sl)
             continue;
-        oneib_grow(&desired->sl_copies, &desired->sl_copy_capacity, desired->sl_copy_count + 1,
-                   sizeof *desired->sl_copies);
-        desired->sl_copies[desired->sl_copy_count++] =
-            (struct oneib_sl_copy){.network_id = network->id, .sl = sl};
+        ONEIB_APPEND(desired->sl_copies, desired->sl_copy_count, desired->sl_copy_capacity,
+                     (struct oneib_sl_copy){.network_id = network->id, .sl = sl});
     }
 }
 

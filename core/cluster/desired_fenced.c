@@ -13,9 +13,7 @@
 static void add_member(struct oneib_work *work, oneib_guid guid)
 {
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->fenced, &desired->fenced_capacity, desired->fenced_count + 1,
-               sizeof *desired->fenced);
-    desired->fenced[desired->fenced_count++] = guid;
+    ONEIB_APPEND(desired->fenced, desired->fenced_count, desired->fenced_capacity, guid);
 }
 
 /* Of a port that may be another host's nothing is said: its members are not the fenced host's. */

@@ -49,8 +49,8 @@ static void index_names(const struct oneib_partition_table *table, struct name_i
         uint32_t network_id;
         if (!oneib_cluster_name_parse(table->items[i].name, &network_id))
             continue;
-        oneib_grow(&index->items, &index->capacity, index->count + 1, sizeof *index->items);
-        index->items[index->count++] = (struct cluster_partition){network_id, i};
+        ONEIB_APPEND(index->items, index->count, index->capacity,
+                     (struct cluster_partition){network_id, i});
     }
     ONEIB_SORT(index->items, index->count, compare_names);
 }
@@ -195,9 +195,8 @@ static void index_desired(struct hold *hold)
         for (size_t j = 0; j < partition->member_count; j++) {
             if (!oneib_guid_in_site(partition->members[j].guid, hold->policy->site))
                 continue;
-            oneib_grow(&hold->virtual_members, &hold->virtual_capacity, hold->virtual_count + 1,
-                       sizeof *hold->virtual_members);
-            hold->virtual_members[hold->virtual_count++] = partition->members[j].guid;
+            ONEIB_APPEND(hold->virtual_members, hold->virtual_count, hold->virtual_capacity,
+                         partition->members[j].guid);
         }
     }
     ONEIB_SORT(hold->virtual_members, hold->virtual_count, oneib_guid_compare);

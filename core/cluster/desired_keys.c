@@ -180,10 +180,8 @@ static void entitle_sharer(struct oneib_work *work, uint32_t index)
                                                  oneib_network_given(work->cloud, network));
 
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,
-               sizeof *desired->sharers);
-    desired->sharers[desired->sharer_count++] =
-        (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
+    ONEIB_APPEND(desired->sharers, desired->sharer_count, desired->sharer_capacity,
+                 (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id});
 }
 
 static void entitle_sharers(struct oneib_work *work)

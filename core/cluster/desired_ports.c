@@ -15,8 +15,7 @@ static void list_ports(struct oneib_work *work)
 {
     for (size_t i = 0; i < work->cloud->host_count; i++) {
         const struct oneib_host *host = &work->cloud->hosts[i];
-        oneib_grow(&work->ports, &work->port_capacity, work->port_count + host->port_count,
-                   sizeof *work->ports);
+        ONEIB_RESERVE(work->ports, work->port_capacity, work->port_count + host->port_count);
         for (size_t j = 0; j < host->port_count; j++)
             work->ports[work->port_count++] =
                 (struct oneib_port_owner){.guid = host->ports[j].port_guid,
@@ -188,8 +187,7 @@ static void add_binding(struct oneib_work *work, uint32_t index, uint32_t host_i
 
 static void list_bindings(struct oneib_work *work)
 {
-    oneib_grow(&work->bindings, &work->binding_capacity, 2 * work->cloud->attachment_count,
-               sizeof *work->bindings);
+    ONEIB_RESERVE(work->bindings, work->binding_capacity, 2 * work->cloud->attachment_count);
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         if (attachment->phase == ONEIB_ABSENT)

@@ -27,8 +27,7 @@ static void list_partition(const struct oneib_partition *partition, struct prese
     uint32_t network_id;
     if (!oneib_cluster_name_parse(partition->name, &network_id))
         return;
-    oneib_grow(&present->items, &present->capacity, present->count + partition->member_count,
-               sizeof *present->items);
+    ONEIB_RESERVE(present->items, present->capacity, present->count + partition->member_count);
     for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID)
             present->items[present->count++] =

@@ -74,8 +74,7 @@ static void note_guids(struct oneib_work *work, uint32_t index)
 {
     struct oneib_static_use *use = &work->static_use;
     const struct oneib_partition *partition = &work->static_partitions->items[index];
-    oneib_grow(&use->guids, &use->guid_capacity, use->guid_count + partition->member_count,
-               sizeof *use->guids);
+    ONEIB_RESERVE(use->guids, use->guid_capacity, use->guid_count + partition->member_count);
     for (size_t i = 0; i < partition->member_count; i++) {
         oneib_guid guid = listed_guid(work, &partition->members[i]);
         if (guid)

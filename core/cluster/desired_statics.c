@@ -52,8 +52,7 @@ static void mention_statics(struct oneib_work *work, uint32_t index, struct ment
         entitlement->member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
         entitlement->cluster != index)
         return;
-    oneib_grow(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
-               sizeof *mentions->items);
+    ONEIB_RESERVE(mentions->items, mentions->capacity, mentions->count + rules->static_count);
     for (size_t i = 0; i < rules->static_count; i++)
         mention(work, index, rules, &rules->static_members[i], mentions);
 }
@@ -63,7 +62,7 @@ ONEIB_ORDER_BY(compare_mentions, struct oneib_line, cluster, guid, membership);
 
 static void keep_first_of_each(struct oneib_work *work, const struct mentions *mentions)
 {
-    oneib_grow(&work->statics, &work->static_capacity, mentions->count, sizeof *work->statics);
+    ONEIB_RESERVE(work->statics, work->static_capacity, mentions->count);
     for (size_t i = 0; i < mentions->count; i++) {
         const struct oneib_line *line = &mentions->items[i];
         if (i == 0 || line->cluster != line[-1].cluster || line->guid != line[-1].guid)

@@ -56,8 +56,7 @@ struct table {
 
 static void add_wish(struct table *table, struct wish wish)
 {
-    oneib_grow(&table->wishes, &table->wish_capacity, table->wish_count + 1, sizeof *table->wishes);
-    table->wishes[table->wish_count++] = wish;
+    ONEIB_APPEND(table->wishes, table->wish_count, table->wish_capacity, wish);
 }
 
 static void wish_for_static(struct table *table, const struct oneib_line *line)
@@ -102,8 +101,7 @@ static void wish_for_binding(const struct oneib_work *work, struct table *table,
 
 static void list_wishes(struct oneib_work *work, struct table *table)
 {
-    oneib_grow(&table->wishes, &table->wish_capacity, work->static_count + work->binding_count,
-               sizeof *table->wishes);
+    ONEIB_RESERVE(table->wishes, table->wish_capacity, work->static_count + work->binding_count);
     for (size_t i = 0; i < work->static_count; i++)
         wish_for_static(table, &work->statics[i]);
     for (size_t i = 0; i < work->binding_count; i++)
@@ -196,9 +194,7 @@ static void add_entry(struct oneib_work *work, struct table *table, struct wish 
     for (size_t i = 0; i < count; i++)
         count_wish(work, &entry, &wishes[i]);
     entry.claim = claim_of(work, &entry);
-    oneib_grow(&table->entries, &table->entry_capacity, table->entry_count + 1,
-               sizeof *table->entries);
-    table->entries[table->entry_count++] = entry;
+    ONEIB_APPEND(table->entries, table->entry_count, table->entry_capacity, entry);
 }
 
 /* The entries of one port, from its `count` wishes. */
@@ -321,11 +317,11 @@ static void accept(struct oneib_work *work, const struct entry *entry)
         refuse_limited(work, entry);
         return;
     }
-    oneib_grow(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines);
-    work->lines[work->line_count++] = (struct oneib_line){.guid = entry->wishes->guid,
-                                                          .cluster = entry->wishes->cluster,
-                                                          .pkey = entry->wishes->pkey,
-                                                          .membership = entry->membership};
+    ONEIB_APPEND(work->lines, work->line_count, work->line_capacity,
+                 (struct oneib_line){.guid = entry->wishes->guid,
+                                     .cluster = entry->wishes->cluster,
+                                     .pkey = entry->wishes->pkey,
+                                     .membership = entry->membership});
     if (entry->membership != ONEIB_LIMITED)
         return;
     say_narrowed(work, entry);
@@ -354,12 +350,11 @@ static int compare_owned(const void *a, const void *b, void *context)
 
 static void note_excess(struct oneib_work *work, struct table *table, const struct entry *entry)
 {
-    oneib_grow(&table->excess, &table->excess_capacity, table->excess_count + 1,
-               sizeof *table->excess);
-    table->excess[table->excess_count++] = (struct excess){.guid = entry->wishes->guid,
-                                                           .owner = owner_of(work, entry),
-                                                           .cluster = entry->wishes->cluster,
-                                                           .pkey = entry->wishes->pkey};
+    ONEIB_APPEND(table->excess, table->excess_count, table->excess_capacity,
+                 (struct excess){.guid = entry->wishes->guid,
+                                 .owner = owner_of(work, entry),
+                                 .cluster = entry->wishes->cluster,
+                                 .pkey = entry->wishes->pkey});
     set_member_status(work, entry, ONEIB_MEMBER_STATUS_OWNER_LIMIT);
 }
 
@@ -428,10 +423,9 @@ static void say_full(struct oneib_work *work, const struct table *table, size_t 
 static void note_room(struct oneib_work *work, oneib_guid guid, uint32_t room)
 {
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->rooms, &desired->room_capacity, desired->room_count + 1,
-               sizeof *desired->rooms);
-    desired->rooms[desired->room_count++] = (struct oneib_port_room){
-        .port_guid = guid, .room = room > UINT16_MAX ? UINT16_MAX : (uint16_t)room};
+    ONEIB_APPEND(desired->rooms, desired->room_count, desired->room_capacity,
+                 (struct oneib_port_room){.port_guid = guid,
+                                          .room = room > UINT16_MAX ? UINT16_MAX : (uint16_t)room});
 }
 
 static void share_room(struct oneib_work *work, struct table *table, oneib_guid guid, uint32_t room,

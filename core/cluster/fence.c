@@ -246,8 +246,7 @@ static void decide_to_open(const struct oneib_fence_input *input, bool is_forced
 static struct oneib_fence_step *add_step(struct oneib_fence_plan *plan, uint32_t host_id,
                                          oneib_guid guid)
 {
-    oneib_grow(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items);
-    struct oneib_fence_step *step = &plan->items[plan->count++];
+    struct oneib_fence_step *step = ONEIB_ADD(plan->items, plan->count, plan->capacity);
     *step = (struct oneib_fence_step){.host_id = host_id, .guid = guid};
     return step;
 }

@@ -154,8 +154,7 @@ static void say_no_vf(struct work *work, const struct oneib_attachment *attachme
 /* The caller fills it. */
 static struct placed *add_placed(struct work *work)
 {
-    oneib_grow(&work->placed, &work->placed_capacity, work->placed_count + 1, sizeof *work->placed);
-    return &work->placed[work->placed_count++];
+    return ONEIB_ADD(work->placed, work->placed_count, work->placed_capacity);
 }
 
 /* Where the GUID of a NIC is that migrates. */
@@ -393,9 +392,7 @@ ONEIB_ORDER_BY(compare_holders, struct guid_holder, vm_id, nic_id, host_id);
 
 static void add_holder(struct work *work, const struct guid_holder *holder)
 {
-    oneib_grow(&work->holders, &work->holder_capacity, work->holder_count + 1,
-               sizeof *work->holders);
-    work->holders[work->holder_count++] = *holder;
+    ONEIB_APPEND(work->holders, work->holder_count, work->holder_capacity, *holder);
 }
 
 /* oned itself has given the host up: what its VMs were is started elsewhere, with their GUIDs. */
@@ -505,7 +502,7 @@ static bool may_have_it(const struct work *work, const struct placed *placed)
  * migrates. */
 static void find_own(struct work *work)
 {
-    oneib_grow(&work->own, &work->own_capacity, work->placed_count, sizeof *work->own);
+    ONEIB_RESERVE(work->own, work->own_capacity, work->placed_count);
     for (size_t i = 0; i < work->placed_count; i++)
         if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
             work->own[work->own_count++] = work->placed[i].grant.guid;
@@ -540,9 +537,7 @@ static void add_twice(struct work *work, struct placed *placed, struct oneib_gra
                       const char *where)
 {
     placed->grant.may_set_guid = false;
-    oneib_grow(&grants->twice, &grants->twice_capacity, grants->twice_count + 1,
-               sizeof *grants->twice);
-    grants->twice[grants->twice_count++] = placed->grant.guid;
+    ONEIB_APPEND(grants->twice, grants->twice_count, grants->twice_capacity, placed->grant.guid);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, placed->grant.vm_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, placed->host_id);
@@ -606,14 +601,12 @@ static void choose(struct work *work, struct placed *placed, size_t *count)
 
 static void add_host(struct oneib_grants *grants, const struct placed *placed, size_t count)
 {
-    oneib_grow(&grants->hosts, &grants->host_capacity, grants->host_count + 1,
-               sizeof *grants->hosts);
-    struct oneib_host_grants *host = &grants->hosts[grants->host_count];
+    struct oneib_host_grants *host =
+        ONEIB_ADD(grants->hosts, grants->host_count, grants->host_capacity);
     *host = (struct oneib_host_grants){.host_id = placed->host_id};
-    oneib_grow(&host->items, &host->capacity, count, sizeof *host->items);
+    ONEIB_RESERVE(host->items, host->capacity, count);
     for (size_t i = 0; i < count; i++)
         host->items[host->count++] = placed[i].grant;
-    grants->host_count++;
 }
 
 static void add_hosts(struct work *work, struct oneib_grants *grants)

@@ -102,8 +102,7 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
 
 static void add_use(struct gating *gating, const struct port_use *use)
 {
-    oneib_grow(&gating->uses, &gating->use_capacity, gating->use_count + 1, sizeof *gating->uses);
-    gating->uses[gating->use_count++] = *use;
+    ONEIB_APPEND(gating->uses, gating->use_count, gating->use_capacity, *use);
 }
 
 /* On the port that is named so; where the host reports none, on any of its ports. */
@@ -244,8 +243,8 @@ static void add_entries(struct gating *gating, const struct oneib_partition_tabl
         uint32_t cluster;
         if (!oneib_partition_cluster(partition, &cluster))
             continue;
-        oneib_grow(&gating->entries, &gating->entry_capacity,
-                   gating->entry_count + partition->member_count, sizeof *gating->entries);
+        ONEIB_RESERVE(gating->entries, gating->entry_capacity,
+                      gating->entry_count + partition->member_count);
         for (size_t j = 0; j < partition->member_count; j++)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 gating->entries[gating->entry_count++] =

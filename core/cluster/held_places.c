@@ -39,8 +39,7 @@ static void list_places(const struct oneib_desired_input *input, struct oneib_he
         uint32_t owner;
         if (!is_tenants(input, partition, &owner))
             continue;
-        oneib_grow(&places->items, &places->capacity, places->count + partition->member_count,
-                   sizeof *places->items);
+        ONEIB_RESERVE(places->items, places->capacity, places->count + partition->member_count);
         for (size_t j = 0; j < partition->member_count; j++)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 places->items[places->count++] = (struct oneib_held_place){

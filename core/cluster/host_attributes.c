@@ -160,9 +160,8 @@ static bool concerns(const struct oneib_host *host)
 static void add_host(const struct oneib_host *host, const struct leaves *leaves,
                      struct oneib_hosts_attributes *attributes)
 {
-    oneib_grow(&attributes->items, &attributes->capacity, attributes->count + 1,
-               sizeof *attributes->items);
-    struct oneib_host_attributes *item = &attributes->items[attributes->count++];
+    struct oneib_host_attributes *item =
+        ONEIB_ADD(attributes->items, attributes->count, attributes->capacity);
     *item = (struct oneib_host_attributes){.host_id = host->id, .vfs_total = count_vfs(host)};
     item->vfs_free = item->vfs_total;
     note_switches(host, leaves, item);

@@ -85,34 +85,17 @@ struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, u
     return has_host_at(ledger, place, host_id) ? &ledger->hosts[place] : NULL;
 }
 
-/* Makes a gap of one item at `place` of an array that has room for it; closes one. */
-static void open_gap(void *items, size_t count, size_t place, size_t size)
-{
-    char *at = (char *)items + place * size;
-    memmove(at + size, at, (count - place) * size);
-}
-
-static void close_gap(void *items, size_t count, size_t place, size_t size)
-{
-    char *at = (char *)items + place * size;
-    memmove(at, at + size, (count - place - 1) * size);
-}
-
 static void add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry)
 {
     const size_t place = network_place(ledger, entry->network_id);
-    oneib_grow(&ledger->networks, &ledger->network_capacity, ledger->network_count + 1,
-               sizeof *ledger->networks);
-    open_gap(ledger->networks, ledger->network_count++, place, sizeof *ledger->networks);
+    ONEIB_INSERT(ledger->networks, ledger->network_count, ledger->network_capacity, place);
     ledger->networks[place] = *entry;
 }
 
 static void insert_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry)
 {
     const size_t place = resting_place(ledger, entry->pkey);
-    oneib_grow(&ledger->resting, &ledger->resting_capacity, ledger->resting_count + 1,
-               sizeof *ledger->resting);
-    open_gap(ledger->resting, ledger->resting_count++, place, sizeof *ledger->resting);
+    ONEIB_INSERT(ledger->resting, ledger->resting_count, ledger->resting_capacity, place);
     ledger->resting[place] = *entry;
 }
 
@@ -180,7 +163,7 @@ void oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t
     if (!has_network_at(ledger, place, network_id))
         return;
     lay_to_rest(ledger, &ledger->networks[place], now);
-    close_gap(ledger->networks, ledger->network_count--, place, sizeof *ledger->networks);
+    ONEIB_REMOVE(ledger->networks, ledger->network_count, place);
 }
 
 int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
@@ -203,17 +186,15 @@ void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
 {
     const size_t place = resting_place(ledger, pkey);
     if (has_resting_at(ledger, place, pkey))
-        close_gap(ledger->resting, ledger->resting_count--, place, sizeof *ledger->resting);
+        ONEIB_REMOVE(ledger->resting, ledger->resting_count, place);
 }
 
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host)
 {
     const size_t place = host_place(ledger, host->host_id);
-    if (!has_host_at(ledger, place, host->host_id)) {
-        oneib_grow(&ledger->hosts, &ledger->host_capacity, ledger->host_count + 1,
-                   sizeof *ledger->hosts);
-        open_gap(ledger->hosts, ledger->host_count++, place, sizeof *ledger->hosts);
-    } else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
+    if (!has_host_at(ledger, place, host->host_id))
+        ONEIB_INSERT(ledger->hosts, ledger->host_count, ledger->host_capacity, place);
+    else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
         oneib_ledger_forget_ports(ledger, host->host_id);
     ledger->hosts[place] = *host;
 }
@@ -222,7 +203,7 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
 {
     const size_t place = host_place(ledger, host_id);
     if (has_host_at(ledger, place, host_id))
-        close_gap(ledger->hosts, ledger->host_count--, place, sizeof *ledger->hosts);
+        ONEIB_REMOVE(ledger->hosts, ledger->host_count, place);
     oneib_ledger_forget_ports(ledger, host_id);
 }
 
@@ -248,7 +229,7 @@ static void remove_namesakes(struct oneib_ledger *ledger, const struct oneib_led
         if (strcmp(entry->address, daemon->address) != 0 &&
             (memcmp(entry->curve, daemon->curve, sizeof daemon->curve) == 0 ||
              memcmp(entry->sign, daemon->sign, sizeof daemon->sign) == 0))
-            close_gap(ledger->daemons, ledger->daemon_count--, i, sizeof *ledger->daemons);
+            ONEIB_REMOVE(ledger->daemons, ledger->daemon_count, i);
     }
 }
 
@@ -260,11 +241,8 @@ int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledg
                           "the address of a daemon is not of the form tcp://HOST:PORT");
     remove_namesakes(ledger, daemon);
     const size_t place = daemon_place(ledger, daemon->address);
-    if (!has_daemon_at(ledger, place, daemon->address)) {
-        oneib_grow(&ledger->daemons, &ledger->daemon_capacity, ledger->daemon_count + 1,
-                   sizeof *ledger->daemons);
-        open_gap(ledger->daemons, ledger->daemon_count++, place, sizeof *ledger->daemons);
-    }
+    if (!has_daemon_at(ledger, place, daemon->address))
+        ONEIB_INSERT(ledger->daemons, ledger->daemon_count, ledger->daemon_capacity, place);
     ledger->daemons[place] = *daemon;
     return 0;
 }
@@ -273,7 +251,7 @@ void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address
 {
     const size_t place = daemon_place(ledger, address);
     if (has_daemon_at(ledger, place, address))
-        close_gap(ledger->daemons, ledger->daemon_count--, place, sizeof *ledger->daemons);
+        ONEIB_REMOVE(ledger->daemons, ledger->daemon_count, place);
 }
 
 /* A copy of `count` items, with room for no more; *copy is NULL when there are none. */

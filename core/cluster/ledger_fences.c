@@ -89,12 +89,8 @@ struct oneib_ledger_fenced_port *oneib_ledger_fenced_port(const struct oneib_led
 void oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence)
 {
     const size_t place = fence_place(ledger, fence->host_id);
-    if (!oneib_ledger_fence(ledger, fence->host_id)) {
-        oneib_grow(&ledger->fences, &ledger->fence_capacity, ledger->fence_count + 1,
-                   sizeof *ledger->fences);
-        memmove(ledger->fences + place + 1, ledger->fences + place,
-                (ledger->fence_count++ - place) * sizeof *ledger->fences);
-    }
+    if (!oneib_ledger_fence(ledger, fence->host_id))
+        ONEIB_INSERT(ledger->fences, ledger->fence_count, ledger->fence_capacity, place);
     ledger->fences[place] = *fence;
 }
 
@@ -119,12 +115,9 @@ int oneib_ledger_set_fenced_port(struct oneib_ledger *ledger,
     const size_t place = port_place(ledger, port->host_id, port->guid);
     if (check_port(ledger, port, err) < 0)
         return -1;
-    if (!oneib_ledger_fenced_port(ledger, port->host_id, port->guid)) {
-        oneib_grow(&ledger->fenced_ports, &ledger->fenced_port_capacity,
-                   ledger->fenced_port_count + 1, sizeof *ledger->fenced_ports);
-        memmove(ledger->fenced_ports + place + 1, ledger->fenced_ports + place,
-                (ledger->fenced_port_count++ - place) * sizeof *ledger->fenced_ports);
-    }
+    if (!oneib_ledger_fenced_port(ledger, port->host_id, port->guid))
+        ONEIB_INSERT(ledger->fenced_ports, ledger->fenced_port_count, ledger->fenced_port_capacity,
+                     place);
     ledger->fenced_ports[place] = *port;
     return 0;
 }

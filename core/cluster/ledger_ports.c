@@ -54,12 +54,8 @@ int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger
     const size_t place = port_place(ledger, port->guid);
     if (check_port(ledger, port, err) < 0)
         return -1;
-    if (!oneib_ledger_port(ledger, port->guid)) {
-        oneib_grow(&ledger->ports, &ledger->port_capacity, ledger->port_count + 1,
-                   sizeof *ledger->ports);
-        memmove(ledger->ports + place + 1, ledger->ports + place,
-                (ledger->port_count++ - place) * sizeof *ledger->ports);
-    }
+    if (!oneib_ledger_port(ledger, port->guid))
+        ONEIB_INSERT(ledger->ports, ledger->port_count, ledger->port_capacity, place);
     ledger->ports[place] = *port;
     return 0;
 }

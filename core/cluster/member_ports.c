@@ -12,8 +12,8 @@ static void add(struct oneib_member_ports *ports, oneib_guid member, oneib_guid 
 {
     if (member == 0 || port == 0 || member == port)
         return;
-    oneib_grow(&ports->items, &ports->capacity, ports->count + 1, sizeof *ports->items);
-    ports->items[ports->count++] = (struct oneib_member_port){member, port};
+    ONEIB_APPEND(ports->items, ports->count, ports->capacity,
+                 (struct oneib_member_port){member, port});
 }
 
 static void add_all(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
@@ -54,8 +54,7 @@ struct guids {
 
 static void append(struct guids *guids, oneib_guid guid)
 {
-    oneib_grow(&guids->items, &guids->capacity, guids->count + 1, sizeof *guids->items);
-    guids->items[guids->count++] = guid;
+    ONEIB_APPEND(guids->items, guids->count, guids->capacity, guid);
 }
 
 static void append_member(const struct oneib_member_ports *ports, oneib_guid member,

@@ -22,8 +22,7 @@ struct group {
 
 void oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item)
 {
-    oneib_grow(&news->items, &news->capacity, news->count + 1, sizeof *news->items);
-    news->items[news->count++] = *item;
+    ONEIB_APPEND(news->items, news->count, news->capacity, *item);
 }
 
 void oneib_news_clear(struct oneib_news *news)

@@ -189,10 +189,9 @@ static void request(struct oneib_work *work, const struct oneib_network *network
                     struct key_uses *uses)
 {
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->requests, &desired->request_capacity, desired->request_count + 1,
-               sizeof *desired->requests);
-    desired->requests[desired->request_count++] =
-        (struct oneib_key_request){.network_id = network->id, .owner = network->uid, .pkey = pkey};
+    ONEIB_APPEND(
+        desired->requests, desired->request_count, desired->request_capacity,
+        (struct oneib_key_request){.network_id = network->id, .owner = network->uid, .pkey = pkey});
     if (pkey)
         uses->items[pkey] = (struct key_use){OF_NETWORK, network->id};
 }
@@ -426,10 +425,9 @@ static void list_copies(struct oneib_work *work)
         const oneib_pkey pkey = copy_for(work, i);
         if (pkey == 0)
             continue;
-        oneib_grow(&desired->copies, &desired->copy_capacity, desired->copy_count + 1,
-                   sizeof *desired->copies);
-        desired->copies[desired->copy_count++] =
-            (struct oneib_key_copy){.network_id = work->cloud->networks[i].id, .pkey = pkey};
+        ONEIB_APPEND(
+            desired->copies, desired->copy_count, desired->copy_capacity,
+            (struct oneib_key_copy){.network_id = work->cloud->networks[i].id, .pkey = pkey});
     }
 }
 
@@ -447,10 +445,8 @@ static void list_unused(struct oneib_work *work)
         const struct oneib_network *network = oneib_cloud_network(work->cloud, id);
         if (network && !is_sharer(work, network))
             continue;
-        oneib_grow(&desired->unused, &desired->unused_capacity, desired->unused_count + 1,
-                   sizeof *desired->unused);
-        desired->unused[desired->unused_count++] =
-            (struct oneib_unused_key){.network_id = id, .is_sharer = network != NULL};
+        ONEIB_APPEND(desired->unused, desired->unused_count, desired->unused_capacity,
+                     (struct oneib_unused_key){.network_id = id, .is_sharer = network != NULL});
     }
 }
 
@@ -505,9 +501,7 @@ static void list_idle(struct oneib_work *work)
         const oneib_pkey pkey = work->ledger->resting[i].pkey;
         if (may_be_held(work, pkey))
             continue;
-        oneib_grow(&desired->idle, &desired->idle_capacity, desired->idle_count + 1,
-                   sizeof *desired->idle);
-        desired->idle[desired->idle_count++] = pkey;
+        ONEIB_APPEND(desired->idle, desired->idle_count, desired->idle_capacity, pkey);
     }
 }
 
@@ -541,9 +535,8 @@ void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partitio
     if (!*waits)
         return;
     struct oneib_desired *desired = work->desired;
-    oneib_grow(&desired->waiting, &desired->waiting_capacity, desired->waiting_count + 1,
-               sizeof *desired->waiting);
-    desired->waiting[desired->waiting_count++] = partition->pkey;
+    ONEIB_APPEND(desired->waiting, desired->waiting_count, desired->waiting_capacity,
+                 partition->pkey);
     desired->wishes_at_rest++;
     oneib_findings_note(
         work->findings, ONEIB_WARNING, "static-partition-waits",

@@ -10,8 +10,7 @@ ONEIB_ORDER_BY(compare_ports, struct oneib_known_port, guid, host->id);
 
 static void add_ports(struct oneib_port_index *index, const struct oneib_host *host)
 {
-    oneib_grow(&index->items, &index->capacity, index->count + host->port_count,
-               sizeof *index->items);
+    ONEIB_RESERVE(index->items, index->capacity, index->count + host->port_count);
     for (size_t i = 0; i < host->port_count; i++)
         index->items[index->count++] =
             (struct oneib_known_port){host->ports[i].port_guid, host, &host->ports[i]};

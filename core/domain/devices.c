@@ -11,8 +11,7 @@ static void add_device(const struct oneib_pci *device, struct oneib_devices *dev
     for (size_t i = 0; i < devices->count; i++)
         if (oneib_pci_compare(&devices->items[i], device) == 0)
             return;
-    oneib_grow(&devices->items, &devices->capacity, devices->count + 1, sizeof *devices->items);
-    devices->items[devices->count++] = *device;
+    ONEIB_APPEND(devices->items, devices->count, devices->capacity, *device);
 }
 
 /* The host's device behind a device of the domain. */

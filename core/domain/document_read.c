@@ -118,9 +118,8 @@ static int read_our_device(const xmlNode *node, const char *alias,
 void oneib_domain_description_take(struct oneib_domain_description *description,
                                    const struct oneib_pci *address)
 {
-    oneib_grow(&description->taken, &description->taken_capacity, description->taken_count + 1,
-               sizeof *description->taken);
-    description->taken[description->taken_count++] = *address;
+    ONEIB_APPEND(description->taken, description->taken_count, description->taken_capacity,
+                 *address);
 }
 
 static int read_guest_address(const xmlNode *device, struct oneib_domain_description *description,

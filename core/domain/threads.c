@@ -77,9 +77,8 @@ static int add_loose(struct oneib_domain_threads *threads, struct oneib_loose_th
     struct oneib_cpu_set cpus;
     if (list && !oneib_cpu_set_parse(list, &cpus))
         return fail_list(err);
-    oneib_grow(&threads->items, &threads->capacity, threads->count + 1, sizeof *threads->items);
     thread.cpus = list ? oneib_strdup(list) : NULL;
-    threads->items[threads->count++] = thread;
+    ONEIB_APPEND(threads->items, threads->count, threads->capacity, thread);
     return 0;
 }
 

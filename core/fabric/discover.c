@@ -44,8 +44,7 @@ struct walk {
 
 static void add_job(struct walk *walk, struct job job)
 {
-    oneib_grow(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof *walk->jobs);
-    walk->jobs[walk->job_count++] = job;
+    ONEIB_APPEND(walk->jobs, walk->job_count, walk->job_capacity, job);
 }
 
 static uint8_t hops_to(const struct walk *walk, size_t at)
@@ -116,9 +115,7 @@ static void ask_ports(struct walk *walk, size_t at)
     if (is_known_switch(walk, met->guid) || walk->switch_count == SWITCHES_MAX ||
         hops_to(walk, at) + 1 >= ONEIB_PATH_SIZE)
         return;
-    oneib_grow(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
-               sizeof *walk->switches);
-    walk->switches[walk->switch_count++] = met->guid;
+    ONEIB_APPEND(walk->switches, walk->switch_count, walk->switch_capacity, met->guid);
     for (unsigned port = 1; port <= ports; port++)
         add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, (uint8_t)port, 0});
 }
@@ -139,8 +136,8 @@ static void ask_further(struct walk *walk, size_t at)
 
 static void take_node_info(struct walk *walk, const struct job *job, uint8_t *info)
 {
-    oneib_grow(&walk->sightings, &walk->capacity, walk->count + 1, sizeof *walk->sightings);
-    walk->sightings[walk->count] = (struct sighting){
+    struct sighting *met = ONEIB_ADD(walk->sightings, walk->count, walk->capacity);
+    *met = (struct sighting){
         .guid = mad_get_field64(info, 0, IB_NODE_GUID_F),
         .port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
         .type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F),
@@ -150,7 +147,7 @@ static void take_node_info(struct walk *walk, const struct job *job, uint8_t *in
         .from_port = job->port,
         .rate_gbps = job->rate_gbps,
     };
-    ask_further(walk, walk->count++);
+    ask_further(walk, walk->count - 1);
 }
 
 /* A query through a port whose link is down would only run into its time-out. */
@@ -190,7 +187,7 @@ ONEIB_ORDER_BY(compare_nodes, struct oneib_topology_node, guid);
 
 static void add_nodes(const struct walk *walk, struct oneib_topology *topology)
 {
-    oneib_grow(&topology->nodes, &topology->node_capacity, walk->count, sizeof *topology->nodes);
+    ONEIB_RESERVE(topology->nodes, topology->node_capacity, walk->count);
     for (size_t i = 0; i < walk->count; i++) {
         const struct sighting *met = &walk->sightings[i];
         struct oneib_topology_node *node = &topology->nodes[i];
@@ -260,7 +257,7 @@ static void unite_links(struct oneib_topology *topology)
 
 static void add_links(const struct walk *walk, struct oneib_topology *topology)
 {
-    oneib_grow(&topology->links, &topology->link_capacity, walk->count, sizeof *topology->links);
+    ONEIB_RESERVE(topology->links, topology->link_capacity, walk->count);
     for (size_t i = 0; i < walk->count; i++)
         if (walk->sightings[i].from != NOWHERE)
             topology->links[topology->link_count++] = link_of(walk, &walk->sightings[i], topology);

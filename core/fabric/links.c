@@ -40,20 +40,17 @@ struct walk {
 
 static void add_job(struct walk *walk, struct job job)
 {
-    oneib_grow(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof(*walk->jobs));
-    walk->jobs[walk->job_count++] = job;
+    ONEIB_APPEND(walk->jobs, walk->job_count, walk->job_capacity, job);
 }
 
 static void add_link(struct walk *walk, const struct job *job, uint8_t physical)
 {
-    oneib_grow(&walk->links, &walk->link_capacity, walk->link_count + 1, sizeof(*walk->links));
-    oneib_grow(&walk->link_switches, &walk->link_switch_capacity, walk->link_count + 1,
-               sizeof(*walk->link_switches));
+    ONEIB_RESERVE(walk->link_switches, walk->link_switch_capacity, walk->link_count + 1);
     walk->link_switches[walk->link_count] = job->from;
-    walk->links[walk->link_count++] =
-        (struct oneib_switch_link){.switch_guid = walk->switches[job->from].node_guid,
-                                   .switch_port = job->port,
-                                   .physical = physical};
+    ONEIB_APPEND(walk->links, walk->link_count, walk->link_capacity,
+                 (struct oneib_switch_link){.switch_guid = walk->switches[job->from].node_guid,
+                                            .switch_port = job->port,
+                                            .physical = physical});
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -114,11 +111,10 @@ static void meet_switch(struct walk *walk, const struct job *job, uint8_t *info)
     if (is_known(walk, node_guid) || walk->switch_count == walk->switches_max ||
         route.hops + 1 >= ONEIB_PATH_SIZE)
         return;
-    oneib_grow(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
-               sizeof(*walk->switches));
-    const size_t index = walk->switch_count++;
-    walk->switches[index] =
-        (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route};
+    const size_t index = walk->switch_count;
+    ONEIB_APPEND(
+        walk->switches, walk->switch_count, walk->switch_capacity,
+        (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route});
     const uint32_t ports = mad_get_field(info, 0, IB_NODE_NPORTS_F);
     for (uint32_t port = 1; port <= ports && port <= UINT8_MAX; port++)
         add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port, 0});

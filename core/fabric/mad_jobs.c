@@ -5,8 +5,7 @@
 
 void oneib_mad_jobs_add(struct oneib_mad_jobs *jobs, const struct oneib_mad_job *job)
 {
-    oneib_grow(&jobs->items, &jobs->capacity, jobs->count + 1, sizeof *jobs->items);
-    jobs->items[jobs->count++] = *job;
+    ONEIB_APPEND(jobs->items, jobs->count, jobs->capacity, *job);
 }
 
 static void advance(struct oneib_mad_jobs *jobs, unsigned blocks)

@@ -13,9 +13,8 @@
 
 struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list)
 {
-    oneib_grow(&port_list->items, &port_list->capacity, port_list->count + 1,
-               sizeof(*port_list->items));
-    struct oneib_port_list_entry *entry = &port_list->items[port_list->count++];
+    struct oneib_port_list_entry *entry =
+        ONEIB_ADD(port_list->items, port_list->count, port_list->capacity);
     *entry = (struct oneib_port_list_entry){0};
     return entry;
 }

@@ -44,13 +44,13 @@ static void add_port(struct reader *reader, const struct oneib_subnet_port *end,
     struct oneib_qos_reading *reading = reader->reading;
     const bool is_switch = end->node_type == ONEIB_NODE_SWITCH;
     const size_t index = reading->count;
-    oneib_grow(&reading->items, &reading->capacity, index + 1, sizeof *reading->items);
-    oneib_grow(&reader->places, &reader->place_capacity, index + 1, sizeof *reader->places);
-    reading->items[reading->count++] = (struct oneib_qos_port){.guid = end->guid,
-                                                               .number = number,
-                                                               .is_switch = is_switch,
-                                                               .answered = true,
-                                                               .high_is_empty = true};
+    ONEIB_RESERVE(reader->places, reader->place_capacity, index + 1);
+    ONEIB_APPEND(reading->items, reading->count, reading->capacity,
+                 (struct oneib_qos_port){.guid = end->guid,
+                                         .number = number,
+                                         .is_switch = is_switch,
+                                         .answered = true,
+                                         .high_is_empty = true});
     reader->places[index] = (struct place){.lid = end->lid, .to = end->guid};
     /* An adapter's own port is meant where no number is given. */
     const uint32_t low = is_switch ? number : 0;

@@ -27,8 +27,7 @@ struct reader {
 
 static void add_job(struct reader *reader, struct job job)
 {
-    oneib_grow(&reader->jobs, &reader->job_capacity, reader->job_count + 1, sizeof *reader->jobs);
-    reader->jobs[reader->job_count++] = job;
+    ONEIB_APPEND(reader->jobs, reader->job_count, reader->job_capacity, job);
 }
 
 static void make_room(struct reader *reader, size_t room)

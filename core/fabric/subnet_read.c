@@ -250,7 +250,7 @@ static void start_with(struct reader *reader, const struct oneib_port_list *port
 {
     struct oneib_subnet *subnet = reader->subnet;
     reader->progress = oneib_alloc(port_list->count + 1, sizeof(*reader->progress));
-    oneib_grow(&subnet->ports, &subnet->port_capacity, port_list->count, sizeof(*subnet->ports));
+    ONEIB_RESERVE(subnet->ports, subnet->port_capacity, port_list->count);
     for (size_t i = 0; i < port_list->count; i++) {
         describe(&subnet->ports[subnet->port_count++], &port_list->items[i]);
         reader->progress[i].claimed = port_list->items[i].guid;

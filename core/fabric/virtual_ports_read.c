@@ -170,9 +170,9 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 static void add_owner(struct reader *reader, const struct oneib_subnet_port *port)
 {
     struct oneib_vport_reading *reading = reader->reading;
-    oneib_grow(&reading->items, &reading->capacity, reading->count + 1, sizeof *reading->items);
-    reading->items[reading->count++] = (struct oneib_vport_owner){
-        .guid = port->guid, .node_guid = port->node_guid, .lid = port->lid};
+    ONEIB_APPEND(reading->items, reading->count, reading->capacity,
+                 (struct oneib_vport_owner){
+                     .guid = port->guid, .node_guid = port->node_guid, .lid = port->lid});
     ask(reader, &(struct subject){.owner = reading->count - 1}, VIRTUALIZATION_INFO);
 }
 

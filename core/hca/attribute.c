@@ -172,7 +172,7 @@ static int add_name(struct names *names, const char *path, const char *name,
     const size_t size = strlen(name) + 1;
     if (names->count == NAMES_MAX)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%s has more than %d entries", path, NAMES_MAX);
-    oneib_grow(&names->bytes, &names->capacity, names->length + size, 1);
+    ONEIB_RESERVE(names->bytes, names->capacity, names->length + size);
     memcpy(names->bytes + names->length, name, size);
     names->length += size;
     names->count++;

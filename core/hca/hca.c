@@ -185,7 +185,7 @@ static void add_hca(struct oneib_hcas *hcas, const char *name, unsigned what)
         refuse_name(hcas, name);
         return;
     }
-    oneib_grow(&hcas->items, &hcas->capacity, hcas->count + 1, sizeof *hcas->items);
+    ONEIB_RESERVE(hcas->items, hcas->capacity, hcas->count + 1);
     struct oneib_hca *hca = &hcas->items[hcas->count];
     *hca = (struct oneib_hca){.numa_node = -1};
     memcpy(hca->name, name, length);

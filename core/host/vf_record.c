@@ -91,12 +91,9 @@ int oneib_vf_table_add(struct oneib_vf_table *table, const struct oneib_vf_recor
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the table of virtual functions is full: %d records",
                           ONEIB_VF_RECORDS_MAX);
-    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
-
-    const size_t at = position_of(table, &added.vf);
-    memmove(&table->items[at + 1], &table->items[at], (table->count - at) * sizeof *table->items);
-    table->items[at] = added;
-    table->count++;
+    const size_t place = position_of(table, &added.vf);
+    ONEIB_INSERT(table->items, table->count, table->capacity, place);
+    table->items[place] = added;
     return 0;
 }
 
@@ -105,9 +102,7 @@ bool oneib_vf_table_remove(struct oneib_vf_table *table, const struct oneib_pci 
     struct oneib_vf_record *record = oneib_vf_table_of_vf(table, vf);
     if (!record)
         return false;
-    const size_t after = table->count - (size_t)(record - table->items) - 1;
-    memmove(record, record + 1, after * sizeof *record);
-    table->count--;
+    ONEIB_REMOVE(table->items, table->count, (size_t)(record - table->items));
     return true;
 }
 

@@ -50,8 +50,8 @@ static void add_key(struct oneib_m_keys *keys, oneib_m_key key)
 
 static void add_port(struct oneib_m_keys *keys, oneib_guid port, oneib_m_key key)
 {
-    oneib_grow(&keys->ports, &keys->port_capacity, keys->port_count + 1, sizeof *keys->ports);
-    keys->ports[keys->port_count++] = (struct oneib_m_key_of_port){port, key};
+    ONEIB_APPEND(keys->ports, keys->port_count, keys->port_capacity,
+                 (struct oneib_m_key_of_port){port, key});
 }
 
 static int refuse_line(size_t number, const char *why, struct oneib_error *err)

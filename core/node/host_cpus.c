@@ -113,9 +113,8 @@ static int read_threads(const struct reading *reading, uint32_t cpu, struct onei
 static void add_core(struct oneib_host_cpus *host, uint32_t node, uint32_t first,
                      const struct oneib_cpu_set *threads)
 {
-    oneib_grow(&host->cores, &host->core_capacity, host->core_count + 1, sizeof *host->cores);
-    host->cores[host->core_count++] =
-        (struct oneib_core){.node = node, .first = first, .threads = *threads};
+    ONEIB_APPEND(host->cores, host->core_count, host->core_capacity,
+                 (struct oneib_core){.node = node, .first = first, .threads = *threads});
 }
 
 static int read_cores(struct reading *reading, uint32_t node, struct oneib_error *err)
@@ -237,8 +236,8 @@ static int read_pages(const struct reading *reading, struct oneib_numa_node *nod
 
 static void add_node(struct oneib_host_cpus *host, uint32_t id)
 {
-    oneib_grow(&host->nodes, &host->node_capacity, host->node_count + 1, sizeof *host->nodes);
-    host->nodes[host->node_count++] = (struct oneib_numa_node){.id = id};
+    ONEIB_APPEND(host->nodes, host->node_count, host->node_capacity,
+                 (struct oneib_numa_node){.id = id});
 }
 
 ONEIB_ORDER_BY(compare_nodes, struct oneib_numa_node, id);

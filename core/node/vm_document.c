@@ -231,8 +231,7 @@ static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *er
         vm->attaching = true;
     if (!is_ours(reading, values, is_pci) || !identify(reading, &values[NIC_ID], &nic_id))
         return 0;
-    oneib_grow(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics);
-    struct oneib_node_nic *nic = &vm->nics[vm->nic_count++];
+    struct oneib_node_nic *nic = ONEIB_ADD(vm->nics, vm->nic_count, vm->nic_capacity);
     *nic = (struct oneib_node_nic){.nic_id = nic_id, .is_pci = is_pci};
     read_attributes(reading, values, nic);
     return 0;

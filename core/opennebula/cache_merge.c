@@ -45,14 +45,13 @@ static void make_room(const struct oneib_documents *documents, struct oneib_clou
                       struct oneib_findings *findings)
 {
     const struct oneib_cloud *read = documents->cloud;
-    oneib_grow(&cloud->networks, &cloud->network_capacity,
-               cloud->network_count + read->network_count, sizeof *cloud->networks);
-    oneib_grow(&cloud->hosts, &cloud->host_capacity, cloud->host_count + read->host_count,
-               sizeof *cloud->hosts);
-    oneib_grow(&cloud->attachments, &cloud->attachment_capacity,
-               cloud->attachment_count + read->attachment_count, sizeof *cloud->attachments);
-    oneib_grow(&findings->items, &findings->capacity, findings->count + documents->findings->count,
-               sizeof *findings->items);
+    ONEIB_RESERVE(cloud->networks, cloud->network_capacity,
+                  cloud->network_count + read->network_count);
+    ONEIB_RESERVE(cloud->hosts, cloud->host_capacity, cloud->host_count + read->host_count);
+    ONEIB_RESERVE(cloud->attachments, cloud->attachment_capacity,
+                  cloud->attachment_count + read->attachment_count);
+    ONEIB_RESERVE(findings->items, findings->capacity,
+                  findings->count + documents->findings->count);
 }
 
 /* The ids of all VMs as they will be, sorted. */

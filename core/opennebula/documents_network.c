@@ -94,9 +94,7 @@ static void keep_lease(struct network_values *values, uint32_t vm_id,
         values->invalid_leases++;
         return;
     }
-    oneib_grow(&values->leases, &values->lease_capacity, values->lease_count + 1,
-               sizeof *values->leases);
-    values->leases[values->lease_count++] = lease;
+    ONEIB_APPEND(values->leases, values->lease_count, values->lease_capacity, lease);
 }
 
 /* Who has the address: a VM or a reservation; a virtual router is nobody of ours. */

@@ -6,8 +6,7 @@
 
 void oneib_id_set_add(struct oneib_id_set *set, uint32_t id)
 {
-    oneib_grow(&set->items, &set->capacity, set->count + 1, sizeof *set->items);
-    set->items[set->count++] = id;
+    ONEIB_APPEND(set->items, set->count, set->capacity, id);
 }
 
 void oneib_id_set_sort(struct oneib_id_set *set)

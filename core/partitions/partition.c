@@ -46,8 +46,7 @@ const char *oneib_member_kind_name(enum oneib_member_kind kind)
 
 struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table)
 {
-    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
-    struct oneib_partition *added = &table->items[table->count++];
+    struct oneib_partition *added = ONEIB_ADD(table->items, table->count, table->capacity);
     *added = (struct oneib_partition){0};
     return added;
 }
@@ -57,8 +56,7 @@ void oneib_partition_add_members(struct oneib_partition *partition,
 {
     if (count == 0)
         return;
-    oneib_grow(&partition->members, &partition->member_capacity, partition->member_count + count,
-               sizeof *partition->members);
+    ONEIB_RESERVE(partition->members, partition->member_capacity, partition->member_count + count);
     memcpy(partition->members + partition->member_count, members, count * sizeof *members);
     partition->member_count += count;
 }

@@ -45,7 +45,7 @@ static void collect_places(const struct oneib_partition *partition, struct place
     places->count = 0;
     if (!partition || partition->member_count == 0)
         return;
-    oneib_grow(&places->items, &places->capacity, partition->member_count, sizeof *places->items);
+    ONEIB_RESERVE(places->items, places->capacity, partition->member_count);
 
     size_t wildcards = 0;
     for (size_t i = 0; i < partition->member_count; i++) {
@@ -103,8 +103,7 @@ static bool order_differs(const struct places *before, const struct places *afte
 static void add_change(struct comparison *comparison, struct oneib_change change)
 {
     struct oneib_changes *changes = comparison->changes;
-    oneib_grow(&changes->items, &changes->capacity, changes->count + 1, sizeof *changes->items);
-    changes->items[changes->count++] = change;
+    ONEIB_APPEND(changes->items, changes->count, changes->capacity, change);
     changes->members_added += change.kind == ONEIB_MEMBER_ADDED;
     changes->members_removed += change.kind == ONEIB_MEMBER_REMOVED;
     changes->members_changed += change.kind == ONEIB_MEMBER_CHANGED;

@@ -420,8 +420,7 @@ static int parse_members(struct parser *parser, struct oneib_partition *partitio
 
 static int parse_partition(struct parser *parser)
 {
-    oneib_grow(&parser->lines, &parser->line_capacity, parser->table->count + 1,
-               sizeof *parser->lines);
+    ONEIB_RESERVE(parser->lines, parser->line_capacity, parser->table->count + 1);
     struct oneib_partition *partition = oneib_partition_table_add(parser->table);
     parser->lines[parser->table->count - 1] = parser->line;
 

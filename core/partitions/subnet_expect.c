@@ -107,8 +107,8 @@ static void name_members(struct expander *expander, const struct oneib_partition
 
 static void grant_named(struct expander *expander, const struct oneib_partition *partition)
 {
-    oneib_grow(&expander->grants, &expander->grant_capacity,
-               expander->grant_count + expander->touched_count, sizeof *expander->grants);
+    ONEIB_RESERVE(expander->grants, expander->grant_capacity,
+                  expander->grant_count + expander->touched_count);
     for (size_t i = 0; i < expander->touched_count; i++) {
         uint32_t port = expander->touched[i];
         expander->grants[expander->grant_count++] =

@@ -21,14 +21,12 @@ static void add_deviation(struct comparison *comparison, enum oneib_deviation_ki
                           uint16_t expected, uint16_t found, uint16_t index)
 {
     struct oneib_verification *verification = comparison->verification;
-    oneib_grow(&verification->items, &verification->capacity, verification->count + 1,
-               sizeof *verification->items);
-    verification->items[verification->count++] =
-        (struct oneib_deviation){.kind = kind,
-                                 .port_guid = comparison->port->guid,
-                                 .expected = expected,
-                                 .found = found,
-                                 .index = index};
+    ONEIB_APPEND(verification->items, verification->count, verification->capacity,
+                 (struct oneib_deviation){.kind = kind,
+                                          .port_guid = comparison->port->guid,
+                                          .expected = expected,
+                                          .found = found,
+                                          .index = index});
     if (oneib_deviation_is_violation(kind))
         verification->violations++;
     else

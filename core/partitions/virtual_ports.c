@@ -149,8 +149,6 @@ static void add_vport(const struct oneib_vport_owner *owner, size_t number,
                       struct oneib_subnet *subnet)
 {
     const struct oneib_vport *vport = &owner->items[number];
-    oneib_grow(&subnet->ports, &subnet->port_capacity, subnet->port_count + 1,
-               sizeof *subnet->ports);
     struct oneib_subnet_port port = {.guid = vport->guid,
                                      .node_guid = owner->node_guid,
                                      .owner = owner->guid,
@@ -163,7 +161,7 @@ static void add_vport(const struct oneib_vport_owner *owner, size_t number,
         port.pkeys = oneib_alloc(vport->pkey_cap, sizeof *port.pkeys);
         memcpy(port.pkeys, vport->pkeys, vport->pkey_cap * sizeof *port.pkeys);
     }
-    subnet->ports[subnet->port_count++] = port;
+    ONEIB_APPEND(subnet->ports, subnet->port_count, subnet->port_capacity, port);
 }
 
 /* The function that is the physical port itself has its GUID. */

@@ -53,16 +53,14 @@ static int add_hosts(const struct oneib_sched_message *message, struct oneib_win
                      struct oneib_error *err)
 {
     bool is_told = false;
-    const size_t count = message->cloud.host_count;
-    oneib_grow(&window->hosts, &window->host_capacity, count + 1, sizeof *window->hosts);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < message->cloud.host_count; i++) {
         const struct oneib_host *host = &message->cloud.hosts[i];
         is_told |= host->vfs_free >= 0;
-        window->hosts[window->host_count++] = (struct oneib_open_host){
-            .id = host->id,
-            .leaf = leaf_of(host),
-            .vfs_free = host->vfs_free > 0 ? (uint32_t)host->vfs_free : 0,
-        };
+        ONEIB_APPEND(window->hosts, window->host_count, window->host_capacity,
+                     (struct oneib_open_host){
+                         .id = host->id,
+                         .leaf = leaf_of(host),
+                         .vfs_free = host->vfs_free > 0 ? (uint32_t)host->vfs_free : 0});
     }
     return is_told ? 0
                    : oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -188,9 +186,8 @@ static void add_vm(const struct arranging *arranging, const struct oneib_require
         oneib_cloud_nics(&arranging->message->cloud, requirement->vm_id, &nics);
     if (!nic)
         return;
-    oneib_grow(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms);
     const struct oneib_network *network = oneib_cloud_network(arranging->running, nic->network_id);
-    struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
+    struct oneib_waiting_vm *vm = ONEIB_ADD(window->vms, window->vm_count, window->vm_capacity);
     *vm = (struct oneib_waiting_vm){
         .id = requirement->vm_id,
         .network_id = nic->network_id,

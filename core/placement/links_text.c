@@ -163,10 +163,8 @@ static int read_port(struct reading *reading, struct line *line, struct oneib_er
     if (!skip_guid(line, &guid) || !skip_number(line, LID_MAX, &lid) || line->at != line->end ||
         (reading->port_count && reading->ports[reading->port_count - 1].guid >= guid))
         return refuse(reading, err);
-    oneib_grow(&reading->ports, &reading->port_capacity, reading->port_count + 1,
-               sizeof *reading->ports);
-    reading->ports[reading->port_count++] =
-        (struct oneib_subnet_port){.guid = guid, .lid = (uint16_t)lid};
+    ONEIB_APPEND(reading->ports, reading->port_count, reading->port_capacity,
+                 (struct oneib_subnet_port){.guid = guid, .lid = (uint16_t)lid});
     return 0;
 }
 
@@ -186,9 +184,7 @@ static int read_link(struct reading *reading, struct line *line, struct oneib_er
     struct oneib_switch_link link = {.physical = ONEIB_PHYSICAL_LINK_UP};
     if (!read_ends(line, &link) || line->at != line->end)
         return refuse(reading, err);
-    oneib_grow(&reading->links, &reading->link_capacity, reading->link_count + 1,
-               sizeof *reading->links);
-    reading->links[reading->link_count++] = link;
+    ONEIB_APPEND(reading->links, reading->link_count, reading->link_capacity, link);
     return 0;
 }
 
@@ -211,12 +207,10 @@ static int read_exits(struct reading *reading, struct line *line, struct oneib_e
     if (!skip_guid(line, &guid) || !skip(line, " ") ||
         (reading->exit_count && reading->exits[reading->exit_count - 1].switch_guid >= guid))
         return refuse(reading, err);
-    oneib_grow(&reading->exits, &reading->exit_capacity, reading->exit_count + 1,
-               sizeof *reading->exits);
-    struct oneib_exits *exits = &reading->exits[reading->exit_count];
+    struct oneib_exits *exits =
+        ONEIB_ADD(reading->exits, reading->exit_count, reading->exit_capacity);
     *exits = (struct oneib_exits){.switch_guid = guid,
                                   .ports = oneib_alloc((size_t)(line->end - line->at) / 2 + 1, 1)};
-    reading->exit_count++;
     return read_ports_of(line, exits) ? 0 : refuse(reading, err);
 }
 
@@ -228,9 +222,8 @@ static int read_host(struct reading *reading, struct line *line, struct oneib_er
     if (!skip_number(line, ONEIB_ID_MAX, &id) || !skip_guid(line, &guid) || line->at != line->end ||
         (links->port_count && links->ports[links->port_count - 1].host_id > id))
         return refuse(reading, err);
-    oneib_grow(&links->ports, &links->port_capacity, links->port_count + 1, sizeof *links->ports);
-    links->ports[links->port_count++] =
-        (struct oneib_host_port_guid){.host_id = (uint32_t)id, .guid = guid};
+    ONEIB_APPEND(links->ports, links->port_count, links->port_capacity,
+                 (struct oneib_host_port_guid){.host_id = (uint32_t)id, .guid = guid});
     return 0;
 }
 

@@ -149,9 +149,8 @@ static bool skip_rest(struct piece *piece, struct oneib_requirement *requirement
 static int read_requirement(struct piece *piece, struct oneib_sched_message *message,
                             struct oneib_error *err)
 {
-    oneib_grow(&message->requirements, &message->requirement_capacity,
-               message->requirement_count + 1, sizeof *message->requirements);
-    struct oneib_requirement *requirement = &message->requirements[message->requirement_count++];
+    struct oneib_requirement *requirement =
+        ONEIB_ADD(message->requirements, message->requirement_count, message->requirement_capacity);
     *requirement = (struct oneib_requirement){.text = piece->at - strlen("<VM>")};
     if (!skip_id(piece, &requirement->vm_id) || !skip(piece, "<HOSTS>"))
         return refuse(err, "has a requirement that is no VM's");
@@ -248,8 +247,7 @@ static int read_vm(struct oneib_reader *reader, struct oneib_sched_message *mess
         return -1;
     if (!has_id)
         return refuse(err, "has a VM without an id");
-    oneib_grow(&message->vms, &message->vm_capacity, message->vm_count + 1, sizeof *message->vms);
-    message->vms[message->vm_count++] = vm;
+    ONEIB_APPEND(message->vms, message->vm_count, message->vm_capacity, vm);
     return 0;
 }
 
@@ -420,8 +418,7 @@ static const struct oneib_waiting_vm *window_vm(const struct oneib_window *windo
 
 static struct oneib_sched_piece *add_piece(struct oneib_sched_pieces *pieces, const char *bytes)
 {
-    oneib_grow(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items);
-    struct oneib_sched_piece *piece = &pieces->items[pieces->count++];
+    struct oneib_sched_piece *piece = ONEIB_ADD(pieces->items, pieces->count, pieces->capacity);
     *piece = (struct oneib_sched_piece){.bytes = bytes};
     return piece;
 }

@@ -61,8 +61,7 @@ static int take_hosts(struct reading *reading, const json_t *hosts, struct oneib
 {
     struct oneib_sched_message *message = reading->message;
     const size_t count = json_array_size(hosts), first = reading->id_count;
-    oneib_grow(&message->host_ids, &reading->id_capacity, first + count + 1,
-               sizeof *message->host_ids);
+    ONEIB_RESERVE(message->host_ids, reading->id_capacity, first + count + 1);
     for (size_t i = 0; i < count; i++)
         if (!is_id(json_array_get(hosts, i), &message->host_ids[reading->id_count++]))
             return refuse(err, "has a host that is none");
@@ -77,12 +76,10 @@ static int take_vm(struct reading *reading, uint32_t id, const json_t *hosts,
     const size_t count = message->requirement_count;
     if (count > 0 && message->requirements[count - 1].vm_id >= id)
         return refuse(err, "has VMs that are not in order");
-    oneib_grow(&message->requirements, &message->requirement_capacity, count + 1,
-               sizeof *message->requirements);
     if (take_hosts(reading, hosts, err) < 0)
         return -1;
-    message->requirements[message->requirement_count++] =
-        (struct oneib_requirement){.vm_id = id, .id_count = json_array_size(hosts)};
+    ONEIB_APPEND(message->requirements, message->requirement_count, message->requirement_capacity,
+                 (struct oneib_requirement){.vm_id = id, .id_count = json_array_size(hosts)});
     return 0;
 }
 

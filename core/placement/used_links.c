@@ -18,10 +18,8 @@ static struct oneib_placed_cluster *find_cluster(const struct oneib_links *links
 
 static void join(struct oneib_links *links, struct oneib_placed_cluster *cluster, oneib_guid port)
 {
-    oneib_grow(&cluster->ports, &cluster->port_capacity, cluster->port_count + 1,
-               sizeof *cluster->ports);
     oneib_routes_join(&links->routes, cluster->ports, cluster->port_count, port, cluster->set);
-    cluster->ports[cluster->port_count++] = port;
+    ONEIB_APPEND(cluster->ports, cluster->port_count, cluster->port_capacity, port);
 }
 
 void oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
@@ -29,9 +27,8 @@ void oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uin
 {
     if (find_cluster(links, network_id))
         return;
-    oneib_grow(&links->clusters, &links->cluster_capacity, links->cluster_count + 1,
-               sizeof *links->clusters);
-    struct oneib_placed_cluster *cluster = &links->clusters[links->cluster_count++];
+    struct oneib_placed_cluster *cluster =
+        ONEIB_ADD(links->clusters, links->cluster_count, links->cluster_capacity);
     *cluster = (struct oneib_placed_cluster){
         .network_id = network_id,
         .sl = sl,

@@ -256,8 +256,7 @@ static void choose(struct work *work, size_t index)
 
 static void add_offer(struct work *work, struct oneib_waiting_vm *vm, size_t host)
 {
-    oneib_grow(&vm->offered, &vm->offered_capacity, vm->offered_count + 1, sizeof *vm->offered);
-    vm->offered[vm->offered_count++] = (uint32_t)host;
+    ONEIB_APPEND(vm->offered, vm->offered_count, vm->offered_capacity, (uint32_t)host);
     work->unoffered[host] -= vm->nics;
 }
 
@@ -372,10 +371,8 @@ void oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib
             window->settled[i].vms++;
             return;
         }
-    oneib_grow(&window->settled, &window->settled_capacity, window->settled_count + 1,
-               sizeof *window->settled);
-    window->settled[window->settled_count++] =
-        (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1};
+    ONEIB_APPEND(window->settled, window->settled_count, window->settled_capacity,
+                 (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1});
 }
 
 void oneib_window_offer(struct oneib_window *window)

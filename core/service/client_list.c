@@ -36,10 +36,9 @@ static struct oneib_domain *find_domain(struct oneib_domains *domains,
 static struct oneib_domain *add_domain(struct oneib_domains *domains,
                                        const struct oneib_domain_entry *entry)
 {
-    oneib_grow(&domains->items, &domains->capacity, domains->count + 1, sizeof *domains->items);
-    char *name = oneib_strdup(entry->name);
-    struct oneib_domain *domain = &domains->items[domains->count++];
-    *domain = (struct oneib_domain){name, entry->vm_id, entry->running, NULL, 0};
+    struct oneib_domain *domain = ONEIB_ADD(domains->items, domains->count, domains->capacity);
+    *domain =
+        (struct oneib_domain){oneib_strdup(entry->name), entry->vm_id, entry->running, NULL, 0};
     return domain;
 }
 

@@ -305,8 +305,7 @@ static void add_vport(const json_t *item, struct oneib_said_vports *said)
     vport.is_active = state && strcasecmp(state, "active") == 0;
     if (!parse_guid(json_object_get(item, "port_guid"), &vport.port_guid))
         vport.port_guid = 0;
-    oneib_grow(&said->items, &said->capacity, said->count + 1, sizeof *said->items);
-    said->items[said->count++] = vport;
+    ONEIB_APPEND(said->items, said->count, said->capacity, vport);
 }
 
 ONEIB_ORDER_BY(compare_vports, struct oneib_said_vport, guid);

@@ -10,9 +10,7 @@
 
 static void refuse(struct oneib_ufm_wanted *result, struct oneib_ufm_refused refused)
 {
-    oneib_grow(&result->refused, &result->refused_capacity, result->refused_count + 1,
-               sizeof *result->refused);
-    result->refused[result->refused_count++] = refused;
+    ONEIB_APPEND(result->refused, result->refused_count, result->refused_capacity, refused);
 }
 
 static bool has_wildcard(const struct oneib_partition *partition)
@@ -146,12 +144,12 @@ static void add_request(const struct oneib_partition *wanted, const struct oneib
     const struct oneib_ufm_difference difference = oneib_ufm_compare(wanted, seen);
     if (wanted && !oneib_ufm_differs(&difference))
         return;
-    oneib_grow(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items);
-    plan->items[plan->count++] =
+    ONEIB_APPEND(
+        plan->items, plan->count, plan->capacity,
         (struct oneib_ufm_request){.step = wanted ? step_of(&difference) : ONEIB_UFM_DELETE,
                                    .pkey = wanted ? wanted->pkey : seen->pkey,
                                    .wanted = wanted,
-                                   .seen = seen};
+                                   .seen = seen});
 }
 
 ONEIB_ORDER_BY(compare_requests, struct oneib_ufm_request, step, pkey);

@@ -63,10 +63,8 @@ ONEIB_ORDER_BY(compare_requests, struct oneib_sl_request, network_id);
 
 static void request(struct oneib_desired *desired, uint32_t network_id, uint8_t sl)
 {
-    oneib_grow(&desired->sl_requests, &desired->sl_request_capacity, desired->sl_request_count + 1,
-               sizeof *desired->sl_requests);
-    desired->sl_requests[desired->sl_request_count++] =
-        (struct oneib_sl_request){.network_id = network_id, .sl = sl};
+    ONEIB_APPEND(desired->sl_requests, desired->sl_request_count, desired->sl_request_capacity,
+                 (struct oneib_sl_request){.network_id = network_id, .sl = sl});
     ONEIB_SORT(desired->sl_requests, desired->sl_request_count, compare_requests);
 }
 

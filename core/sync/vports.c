@@ -34,10 +34,8 @@ static void add_report(struct oneib_vports *vports, const struct oneib_host *hos
     const oneib_guid port = port_of(host, record);
     if (port == 0 || record->stage != ONEIB_VF_OPEN || record->guid != ONEIB_VF_GUID_SET)
         return;
-    oneib_grow(&vports->reports, &vports->report_capacity, vports->report_count + 1,
-               sizeof *vports->reports);
-    vports->reports[vports->report_count++] =
-        (struct oneib_vport_report){port, oneib_vf_record_guid(record), record->pkey};
+    ONEIB_APPEND(vports->reports, vports->report_count, vports->report_capacity,
+                 (struct oneib_vport_report){port, oneib_vf_record_guid(record), record->pkey});
 }
 
 void oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *host,

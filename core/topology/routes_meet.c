@@ -158,14 +158,13 @@ static void compare(struct sharing *sharing, const struct oneib_routed_cluster *
     const struct common common = common_of(a->set, b->set, words);
     if (common.hops == 0)
         return;
-    oneib_grow(&sharing->items, &sharing->capacity, sharing->count + 1, sizeof *sharing->items);
     const bool in_order = a->network_id < b->network_id;
-    sharing->items[sharing->count++] =
-        (struct oneib_shared_level){.network_id = in_order ? a->network_id : b->network_id,
-                                    .other_id = in_order ? b->network_id : a->network_id,
-                                    .sl = a->sl,
-                                    .first = common.first,
-                                    .hops = common.hops};
+    ONEIB_APPEND(sharing->items, sharing->count, sharing->capacity,
+                 (struct oneib_shared_level){.network_id = in_order ? a->network_id : b->network_id,
+                                             .other_id = in_order ? b->network_id : a->network_id,
+                                             .sl = a->sl,
+                                             .first = common.first,
+                                             .hops = common.hops});
 }
 
 void oneib_routes_shared(const struct oneib_routes *routes,

@@ -12,10 +12,8 @@ void oneib_topology_add_vports(struct oneib_topology *topology, const struct one
         const struct oneib_subnet_port *port = &subnet->ports[i];
         if (!port->owner || !port->answered)
             continue;
-        oneib_grow(&topology->vports, &topology->vport_capacity, topology->vport_count + 1,
-                   sizeof *topology->vports);
-        topology->vports[topology->vport_count++] =
-            (struct oneib_topology_vport){port->guid, port->owner};
+        ONEIB_APPEND(topology->vports, topology->vport_count, topology->vport_capacity,
+                     (struct oneib_topology_vport){port->guid, port->owner});
     }
 }
 

@@ -34,20 +34,18 @@ static bool is_cluster(const struct oneib_partition *partition, uint64_t *id)
 
 static void add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
 {
-    oneib_grow(&marks->items, &marks->capacity, marks->count + 1, sizeof(*marks->items));
-    marks->items[marks->count++] = (struct oneib_mark){guid, cluster};
+    ONEIB_APPEND(marks->items, marks->count, marks->capacity, (struct oneib_mark){guid, cluster});
 }
 
 static void add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition,
                         uint32_t id, const struct oneib_cloud *cloud)
 {
     const struct oneib_network *network = cloud ? oneib_cloud_network(cloud, id) : NULL;
-    oneib_grow(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
-               sizeof(*marks->clusters));
-    marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){
-        .partition = partition,
-        .network_id = id,
-        .name = network && network->name && *network->name ? network->name : NULL};
+    ONEIB_APPEND(marks->clusters, marks->cluster_count, marks->cluster_capacity,
+                 (struct oneib_marked_cluster){
+                     .partition = partition,
+                     .network_id = id,
+                     .name = network && network->name && *network->name ? network->name : NULL});
 }
 
 static void list_clusters(const struct oneib_partition_table *table,

@@ -121,7 +121,7 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
         call->too_large = true;
         return 0;
     }
-    oneib_grow(&reply->data, &call->capacity, reply->length + length + 1, 1);
+    ONEIB_RESERVE(reply->data, call->capacity, reply->length + length + 1);
     memcpy(reply->data + reply->length, bytes, length);
     reply->length += length;
     reply->data[reply->length] = '\0';
@@ -221,7 +221,7 @@ static int prepare(struct call *call, const struct oneib_ufm_call *what, struct 
     const struct oneib_ufm_access *access = &call->client->access;
     curl_easy_reset(call->client->curl);
     oneib_text_printf(&call->url, "%s%s%s", access->url, prefix_of(access->auth), what->path);
-    oneib_grow(&call->reply->data, &call->capacity, 1, 1);
+    ONEIB_RESERVE(call->reply->data, call->capacity, 1);
     call->reply->data[0] = '\0';
     if (say_who_asks(call, err) < 0)
         return -1;

@@ -65,7 +65,7 @@ int oneib_vfs_read_table(struct oneib_vfs *vfs, struct oneib_error *err)
 struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs)
 {
     struct oneib_vf_table *draft = &vfs->draft;
-    oneib_grow(&draft->items, &draft->capacity, vfs->table.count + 1, sizeof *draft->items);
+    ONEIB_RESERVE(draft->items, draft->capacity, vfs->table.count + 1);
     if (vfs->table.count > 0)
         memcpy(draft->items, vfs->table.items, vfs->table.count * sizeof *draft->items);
     draft->count = vfs->table.count;

@@ -30,8 +30,7 @@ static void remove_at(struct oneib_domain_table *table, size_t at)
 /* The state is the table's from here on. */
 static void add(struct oneib_domain_table *table, struct oneib_domain_state *state)
 {
-    oneib_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
-    table->items[table->count++] = *state;
+    ONEIB_APPEND(table->items, table->count, table->capacity, *state);
 }
 
 /* Likewise. */

@@ -146,10 +146,9 @@ static void fill_window(const struct cloud *cloud, const struct cluster *cluster
     const struct fabric *fabric = cloud->fabric;
     unsigned settled[LEAVES_MAX] = {0};
     *window = (struct oneib_window){0};
-    oneib_grow(&window->hosts, &window->host_capacity, fabric->hosts, sizeof *window->hosts);
-    oneib_grow(&window->settled, &window->settled_capacity, fabric->leaves,
-               sizeof *window->settled);
-    oneib_grow(&window->vms, &window->vm_capacity, wanted, sizeof *window->vms);
+    ONEIB_RESERVE(window->hosts, window->host_capacity, fabric->hosts);
+    ONEIB_RESERVE(window->settled, window->settled_capacity, fabric->leaves);
+    ONEIB_RESERVE(window->vms, window->vm_capacity, wanted);
     for (unsigned host = 0; host < fabric->hosts; host++)
         window->hosts[window->host_count++] =
             (struct oneib_open_host){host, fabric->leaf_of[host] + 1, VFS - cloud->used[host]};
@@ -189,7 +188,7 @@ static void fill_links(const struct cloud *cloud, const struct cluster *cluster,
                        struct oneib_links *links)
 {
     *links = (struct oneib_links){.routes = *cloud->fabric->routes};
-    oneib_grow(&links->ports, &links->port_capacity, cloud->fabric->hosts, sizeof *links->ports);
+    ONEIB_RESERVE(links->ports, links->port_capacity, cloud->fabric->hosts);
     for (unsigned host = 0; host < cloud->fabric->hosts; host++)
         links->ports[links->port_count++] = (struct oneib_host_port_guid){host, host + 1};
     add_links_of(cluster, 1, links);

@@ -183,9 +183,8 @@ static void note(struct bench_listener *listener, const struct oneib_event *even
     pthread_mutex_lock(&listener->lock);
     listener->connected = oneib_events_stream(listener->events)->connected;
     if (event->kind == ONEIB_EVENT_VM) {
-        oneib_grow(&listener->messages, &listener->capacity, listener->count + 1,
-                   sizeof *listener->messages);
-        listener->messages[listener->count++] = (struct message){event->id, oneib_now_ms()};
+        ONEIB_APPEND(listener->messages, listener->count, listener->capacity,
+                     (struct message){event->id, oneib_now_ms()});
     }
     pthread_cond_broadcast(&listener->came);
     pthread_mutex_unlock(&listener->lock);

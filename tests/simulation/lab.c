@@ -35,8 +35,7 @@ void lab_sleep_ms(unsigned milliseconds)
 
 const char *lab_keep(struct lab *lab, char *text)
 {
-    oneib_grow(&lab->texts, &lab->text_capacity, lab->text_count + 1, sizeof *lab->texts);
-    lab->texts[lab->text_count++] = text;
+    ONEIB_APPEND(lab->texts, lab->text_count, lab->text_capacity, text);
     return text;
 }
 

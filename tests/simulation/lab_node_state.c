@@ -61,9 +61,8 @@ static int add_domain(struct lab *lab, size_t host, uint32_t vm, struct oneib_er
     size_t count;
     if (lab_node_claims(lab, host, claims, &count, err) < 0)
         return -1;
-    oneib_grow(&nodes->domains, &nodes->domain_capacity, nodes->domain_count + 1,
-               sizeof *nodes->domains);
-    struct lab_domain *domain = &nodes->domains[nodes->domain_count++];
+    struct lab_domain *domain =
+        ONEIB_ADD(nodes->domains, nodes->domain_count, nodes->domain_capacity);
     *domain = (struct lab_domain){.host = host, .vm = vm};
     for (size_t i = 0; i < count; i++)
         if (claims[i].vm == vm)

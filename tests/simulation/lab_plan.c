@@ -16,8 +16,7 @@
 
 static struct plan_node *add_node(struct lab_plan *plan)
 {
-    oneib_grow(&plan->nodes, &plan->node_capacity, plan->node_count + 1, sizeof *plan->nodes);
-    struct plan_node *node = &plan->nodes[plan->node_count++];
+    struct plan_node *node = ONEIB_ADD(plan->nodes, plan->node_count, plan->node_capacity);
     *node = (struct plan_node){.way_here = NO_CABLE};
     return node;
 }
@@ -41,7 +40,7 @@ static void add_switch(struct lab_plan *plan, const char *name, unsigned number)
 /* At the next free port of each. */
 static void add_cable(struct lab_plan *plan, size_t a, size_t b)
 {
-    oneib_grow(&plan->cables, &plan->cable_capacity, plan->cable_count + 1, sizeof *plan->cables);
+    ONEIB_RESERVE(plan->cables, plan->cable_capacity, plan->cable_count + 1);
     if (!plan->nodes[a].is_switch && plan->nodes[a].ports == 0)
         plan->nodes[a].host_port = plan->cable_count;
     plan->cables[plan->cable_count++] =

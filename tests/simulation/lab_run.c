@@ -39,9 +39,7 @@ static void environment_clear(struct environment *environment)
 
 static void environment_append(struct environment *environment, char *item)
 {
-    oneib_grow(&environment->items, &environment->capacity, environment->count + 1,
-               sizeof *environment->items);
-    environment->items[environment->count++] = item;
+    ONEIB_APPEND(environment->items, environment->count, environment->capacity, item);
 }
 
 /* Replaces an earlier one of that name. */
@@ -189,9 +187,9 @@ static void become(const struct start *start)
 static void add_child(struct lab *lab, const struct lab_program *program, pid_t pid)
 {
     char *copy = oneib_strdup(program->name);
-    oneib_grow(&lab->children, &lab->child_capacity, lab->child_count + 1, sizeof *lab->children);
-    lab->children[lab->child_count++] =
-        (struct lab_child){.name = copy, .pid = pid, .was = pid, .on_fabric = program->hca};
+    ONEIB_APPEND(
+        lab->children, lab->child_count, lab->child_capacity,
+        (struct lab_child){.name = copy, .pid = pid, .was = pid, .on_fabric = program->hca});
 }
 
 static int open_log(const struct lab *lab, const struct lab_program *program,

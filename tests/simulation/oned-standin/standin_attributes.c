@@ -28,8 +28,7 @@ static void insert_at(struct standin_attributes *attributes, size_t position, co
 {
     oneib_autofree char *own_name = oneib_strdup(name);
     oneib_autofree char *own_value = oneib_strdup(value);
-    oneib_grow(&attributes->items, &attributes->capacity, attributes->count + 1,
-               sizeof *attributes->items);
+    ONEIB_RESERVE(attributes->items, attributes->capacity, attributes->count + 1);
     memmove(attributes->items + position + 1, attributes->items + position,
             (attributes->count - position) * sizeof *attributes->items);
     attributes->items[position] = (struct standin_attribute){.name = oneib_steal(&own_name),

@@ -12,8 +12,7 @@
 
 struct standin_attributes *standin_host_add_hca(struct standin_host *host)
 {
-    oneib_grow(&host->hcas, &host->hca_capacity, host->hca_count + 1, sizeof *host->hcas);
-    struct standin_attributes *vector = &host->hcas[host->hca_count++];
+    struct standin_attributes *vector = ONEIB_ADD(host->hcas, host->hca_count, host->hca_capacity);
     *vector = (struct standin_attributes){0};
     return vector;
 }

@@ -38,8 +38,7 @@ static void plan_addresses(struct standin_network *network)
 
 static struct standin_network *add_network(struct standin_state *state, const char *name)
 {
-    oneib_grow(&state->networks, &state->network_capacity, state->network_count + 1,
-               sizeof *state->networks);
+    ONEIB_RESERVE(state->networks, state->network_capacity, state->network_count + 1);
     struct standin_network *network = oneib_alloc(1, sizeof *network);
     network->name = oneib_strdup(name);
     network->id = (uint32_t)state->network_count;
@@ -249,8 +248,7 @@ int standin_lease_take(struct standin_network *network, uint32_t vm_id, uint32_t
     uint32_t candidate = network->next_index;
     while (is_leased(network, candidate))
         candidate = (candidate + 1) % network->size;
-    oneib_grow(&network->leases, &network->lease_capacity, network->lease_count + 1,
-               sizeof *network->leases);
+    ONEIB_RESERVE(network->leases, network->lease_capacity, network->lease_count + 1);
     size_t position = lease_position(network, candidate);
     memmove(network->leases + position + 1, network->leases + position,
             (network->lease_count - position) * sizeof *network->leases);

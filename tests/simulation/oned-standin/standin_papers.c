@@ -29,7 +29,7 @@ static void clear_lines(struct standin_paper *paper)
 static struct standin_paper_line *add_line(struct standin_paper *paper, const char *name,
                                            size_t length)
 {
-    oneib_grow(&paper->lines, &paper->line_capacity, paper->line_count + 1, sizeof *paper->lines);
+    ONEIB_RESERVE(paper->lines, paper->line_capacity, paper->line_count + 1);
     struct standin_paper_line *line = &paper->lines[paper->line_count];
     *line = (struct standin_paper_line){.name = oneib_strndup(name, length)};
     paper->line_count++;
@@ -140,7 +140,7 @@ static void free_paper(struct standin_paper *paper)
 int standin_paper_make(struct standin_papers *papers, uint32_t type, int uid, int gid,
                        const char *text, uint32_t *id, struct oneib_error *err)
 {
-    oneib_grow(&papers->items, &papers->capacity, papers->count + 1, sizeof *papers->items);
+    ONEIB_RESERVE(papers->items, papers->capacity, papers->count + 1);
     struct standin_paper *paper = oneib_alloc(1, sizeof *paper);
     *paper = (struct standin_paper){.id = (uint32_t)papers->count,
                                     .type = type,

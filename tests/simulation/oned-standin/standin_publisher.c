@@ -164,9 +164,7 @@ static void send_held(struct standin_publisher *publisher)
 /* Keeps the message's payload. */
 static void hold(struct standin_publisher *publisher, struct message *message)
 {
-    oneib_grow(&publisher->held, &publisher->held_capacity, publisher->held_count + 1,
-               sizeof *publisher->held);
-    publisher->held[publisher->held_count++] = *message;
+    ONEIB_APPEND(publisher->held, publisher->held_count, publisher->held_capacity, *message);
     message->payload = NULL;
     if (publisher->fault == NONE)
         send_held(publisher);

@@ -66,7 +66,7 @@ static void free_host(struct standin_host *host)
 
 static struct standin_host *add_host(struct standin_state *state, const char *name)
 {
-    oneib_grow(&state->hosts, &state->host_capacity, state->host_count + 1, sizeof *state->hosts);
+    ONEIB_RESERVE(state->hosts, state->host_capacity, state->host_count + 1);
     struct standin_host *host = oneib_alloc(1, sizeof *host);
     host->name = oneib_strdup(name);
     host->id = (uint32_t)state->host_count;
@@ -159,7 +159,7 @@ void standin_calls_count(struct standin_state *state, const char *method)
             return;
         }
     }
-    oneib_grow(&state->calls, &state->call_capacity, state->call_count + 1, sizeof *state->calls);
+    ONEIB_RESERVE(state->calls, state->call_capacity, state->call_count + 1);
     char *name = oneib_strdup(method);
     state->calls[state->call_count++] = (struct standin_calls){.method = name, .count = 1};
 }

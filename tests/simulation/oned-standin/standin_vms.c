@@ -82,7 +82,7 @@ static int add_nic(struct standin_state *state, struct standin_vm *vm, uint32_t 
     struct standin_network *network = standin_network_find(state, network_id, err);
     if (!network)
         return -1;
-    oneib_grow(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics);
+    ONEIB_RESERVE(vm->nics, vm->nic_capacity, vm->nic_count + 1);
     struct standin_nic *nic = &vm->nics[vm->nic_count];
     *nic = (struct standin_nic){.id = vm->next_nic_id, .network_id = network_id};
     if (standin_lease_take(network, vm->id, &nic->address_index, err) < 0)
@@ -105,7 +105,7 @@ static void remove_nic(struct standin_state *state, struct standin_vm *vm, size_
 
 static struct standin_vm *add_vm(struct standin_state *state, const char *name)
 {
-    oneib_grow(&state->vms, &state->vm_capacity, state->vm_count + 1, sizeof *state->vms);
+    ONEIB_RESERVE(state->vms, state->vm_capacity, state->vm_count + 1);
     struct standin_vm *vm = oneib_alloc(1, sizeof *vm);
     vm->name = oneib_strdup(name);
     vm->id = (uint32_t)state->vm_count;
@@ -141,9 +141,8 @@ static int add_history(struct standin_state *state, struct standin_vm *vm, uint3
 {
     if (!standin_host_find(state, host_id, err))
         return -1;
-    oneib_grow(&vm->history, &vm->history_capacity, vm->history_count + 1, sizeof *vm->history);
-    vm->history[vm->history_count++] =
-        (struct standin_history){.host_id = host_id, .start = ++state->now};
+    ONEIB_APPEND(vm->history, vm->history_count, vm->history_capacity,
+                 (struct standin_history){.host_id = host_id, .start = ++state->now});
     return 0;
 }
 

@@ -60,6 +60,81 @@ static void enough_room_is_left_alone(void **state)
     assert_int_equal(capacity, 4);
 }
 
+struct pairs {
+    struct pair {
+        uint16_t left, right;
+    } * items;
+    size_t count, capacity;
+};
+
+static void append_four(struct pairs *pairs)
+{
+    for (uint16_t i = 0; i < 4; i++)
+        ONEIB_APPEND(pairs->items, pairs->count, pairs->capacity, (struct pair){i, 7});
+}
+
+static void assert_lefts(const struct pairs *pairs, const uint16_t *lefts, size_t count)
+{
+    assert_int_equal(pairs->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pairs->items[i].left, lefts[i]);
+        assert_int_equal(pairs->items[i].right, 7);
+    }
+}
+
+static void items_are_appended_in_order(void **state)
+{
+    (void)state;
+    struct pairs pairs = {0};
+    append_four(&pairs);
+    *ONEIB_ADD(pairs.items, pairs.count, pairs.capacity) = (struct pair){9, 7};
+    assert_lefts(&pairs, (uint16_t[]){0, 1, 2, 3, 9}, 5);
+    free(pairs.items);
+}
+
+/* An item that is a copy of another one of the array, which moves for it. */
+static void what_is_appended_is_read_where_the_items_are_then(void **state)
+{
+    (void)state;
+    struct pairs pairs = {0};
+    for (size_t i = 0; i < 100; i++)
+        ONEIB_APPEND(pairs.items, pairs.count, pairs.capacity,
+                     i == 0 ? (struct pair){3, 7} : pairs.items[0]);
+    assert_int_equal(pairs.items[99].left, 3);
+    free(pairs.items);
+}
+
+static void an_item_is_inserted_at_every_place(void **state)
+{
+    (void)state;
+    for (size_t place = 0; place <= 4; place++) {
+        uint16_t expected[5];
+        struct pairs pairs = {0};
+        append_four(&pairs);
+        ONEIB_INSERT(pairs.items, pairs.count, pairs.capacity, place);
+        pairs.items[place] = (struct pair){9, 7};
+        for (uint16_t i = 0; i < 5; i++)
+            expected[i] = i < place ? i : i == place ? 9 : (uint16_t)(i - 1);
+        assert_lefts(&pairs, expected, 5);
+        free(pairs.items);
+    }
+}
+
+static void an_item_is_removed_from_every_place(void **state)
+{
+    (void)state;
+    for (size_t place = 0; place < 4; place++) {
+        uint16_t expected[3];
+        struct pairs pairs = {0};
+        append_four(&pairs);
+        ONEIB_REMOVE(pairs.items, pairs.count, place);
+        for (uint16_t i = 0; i < 3; i++)
+            expected[i] = i < place ? i : (uint16_t)(i + 1);
+        assert_lefts(&pairs, expected, 3);
+        free(pairs.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +142,10 @@ int main(void)
         cmocka_unit_test(no_items_need_no_memory),
         cmocka_unit_test(items_survive_growth_and_growth_is_rare),
         cmocka_unit_test(enough_room_is_left_alone),
+        cmocka_unit_test(items_are_appended_in_order),
+        cmocka_unit_test(what_is_appended_is_read_where_the_items_are_then),
+        cmocka_unit_test(an_item_is_inserted_at_every_place),
+        cmocka_unit_test(an_item_is_removed_from_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static struct oneib_links scene(void)
     static const unsigned leaf_of[HOSTS] = {0, 0, 1, 1}, pod_of[LEAVES];
     const struct tree tree = {HOSTS, LEAVES, 1, 2, leaf_of, pod_of};
     struct oneib_links links = {.routes = tree_routes(&tree)};
-    oneib_grow(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports);
+    ONEIB_RESERVE(links.ports, links.port_capacity, HOSTS);
     for (unsigned host = 0; host < HOSTS; host++)
         links.ports[links.port_count++] = (struct oneib_host_port_guid){host, host + 1};
     oneib_links_add_cluster(&links, RED, 3, (const oneib_guid[]){1, 3}, 2);

@@ -38,8 +38,8 @@ static int begin(void **state)
     const struct tree tree = {HOSTS, LEAVES, 1, SPINES, leaf_of, pod_of};
     links = (struct oneib_links){.routes = tree_routes(&tree)};
     window = (struct oneib_window){.links = &links};
-    oneib_grow(&window.hosts, &window.host_capacity, HOSTS, sizeof *window.hosts);
-    oneib_grow(&links.ports, &links.port_capacity, HOSTS, sizeof *links.ports);
+    ONEIB_RESERVE(window.hosts, window.host_capacity, HOSTS);
+    ONEIB_RESERVE(links.ports, links.port_capacity, HOSTS);
     for (unsigned host = 0; host < HOSTS; host++)
         add_host(host, leaf_of[host]);
     return 0;
@@ -69,7 +69,7 @@ static void cluster(uint32_t network, uint8_t sl, const unsigned *hosts, size_t 
 
 static struct oneib_waiting_vm *wait_for(uint32_t network)
 {
-    oneib_grow(&window.vms, &window.vm_capacity, window.vm_count + 1, sizeof *window.vms);
+    ONEIB_RESERVE(window.vms, window.vm_capacity, window.vm_count + 1);
     struct oneib_waiting_vm *vm = &window.vms[window.vm_count];
     *vm = (struct oneib_waiting_vm){
         .id = 100 + (uint32_t)window.vm_count++, .network_id = network, .nics = 1};

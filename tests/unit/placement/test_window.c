@@ -20,8 +20,7 @@
 
 static void add_host(struct oneib_window *window, oneib_guid leaf, uint32_t vfs)
 {
-    oneib_grow(&window->hosts, &window->host_capacity, window->host_count + 1,
-               sizeof *window->hosts);
+    ONEIB_RESERVE(window->hosts, window->host_capacity, window->host_count + 1);
     const uint32_t id = (uint32_t)window->host_count;
     window->hosts[window->host_count++] =
         (struct oneib_open_host){.id = id, .leaf = leaf, .vfs_free = vfs};
@@ -39,16 +38,14 @@ static struct oneib_window fabric(unsigned leaves, unsigned hosts, uint32_t vfs)
 
 static void is_at(struct oneib_window *window, uint32_t network, oneib_guid leaf, uint32_t vms)
 {
-    oneib_grow(&window->settled, &window->settled_capacity, window->settled_count + 1,
-               sizeof *window->settled);
-    window->settled[window->settled_count++] =
-        (struct oneib_settled){.network_id = network, .leaf = leaf, .vms = vms};
+    ONEIB_APPEND(window->settled, window->settled_count, window->settled_capacity,
+                 (struct oneib_settled){.network_id = network, .leaf = leaf, .vms = vms});
 }
 
 /* It may go to any host. */
 static struct oneib_waiting_vm *wait_for(struct oneib_window *window, uint32_t network)
 {
-    oneib_grow(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms);
+    ONEIB_RESERVE(window->vms, window->vm_capacity, window->vm_count + 1);
     struct oneib_waiting_vm *vm = &window->vms[window->vm_count];
     *vm = (struct oneib_waiting_vm){
         .id = 100 + (uint32_t)window->vm_count, .network_id = network, .nics = 1};
