@@ -66,7 +66,7 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
 
 void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
-    if (daemon->has_cloud && daemon->snapshot.rendered.length > 0)
+    if (daemon->has_cloud && daemon->snapshot.desired.table.count > 0)
         count_cloud(daemon);
     count_events(daemon);
     if (!daemon->http)

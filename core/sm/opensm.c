@@ -83,6 +83,14 @@ static void render(const struct oneib_sm *sm, const struct oneib_partition_table
     oneib_partitions_render(wanted, text);
 }
 
+static bool is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                   const struct oneib_sm_put *what)
+{
+    return seen->data && seen->length == what->text->length &&
+           memcmp(seen->data, what->text->data, seen->length) == 0 &&
+           oneib_policy_is_put(sm, what->wanted);
+}
+
 struct writing {
     struct oneib_sm *sm;
     const struct oneib_sm_put *put;
@@ -195,6 +203,7 @@ const struct oneib_sm_way oneib_sm_opensm = {.close = oneib_policy_close,
                                              .look = look,
                                              .has_news = has_news,
                                              .render = render,
+                                             .is_put = is_put,
                                              .put = put,
                                              .nudge = nudge,
                                              .leads = leads,

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "sm/sm_internal.h"
 #include <stdlib.h>
-#include <string.h>
 
 static struct oneib_sm *make(const struct oneib_config *config, const struct oneib_sm_way *way)
 {
@@ -53,16 +52,10 @@ bool oneib_seen_has_table(const struct oneib_seen *seen)
     return seen->state == ONEIB_SEEN_OURS || seen->state == ONEIB_SEEN_FOREIGN;
 }
 
-bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text)
-{
-    return seen->data && seen->length == text->length &&
-           memcmp(seen->data, text->data, seen->length) == 0;
-}
-
 bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
                      const struct oneib_sm_put *what)
 {
-    return oneib_seen_is(seen, what->text) && oneib_policy_is_put(sm, what->wanted);
+    return sm->way->is_put(sm, seen, what);
 }
 
 int oneib_sm_read(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
@@ -101,7 +94,8 @@ void oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_tab
                      struct oneib_text *text)
 {
     oneib_text_clear(text);
-    sm->way->render(sm, wanted, text);
+    if (sm->way->render)
+        sm->way->render(sm, wanted, text);
 }
 
 int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,

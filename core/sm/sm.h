@@ -42,8 +42,8 @@ enum oneib_seen_state {
 struct oneib_seen {
     enum oneib_seen_state state;
     struct oneib_partition_table table; /* owned; empty unless OURS or FOREIGN */
-    char *data; /* owned: what it was read from, in the grammar of partitions.conf where it is one;
-                   NULL: NOTHING, or of kind ufm not settled yet */
+    char *data; /* owned: what it was read from, in the grammar of partitions.conf where it is one.
+                   NULL: NOTHING, and of kind ufm all but what is FOREIGN and settled */
     size_t length;
     struct oneib_error error;
 };
@@ -57,8 +57,6 @@ bool oneib_sm_has_news(struct oneib_sm *sm);
 void oneib_sm_doubt(struct oneib_sm *sm);
 void oneib_seen_clear(struct oneib_seen *seen);
 bool oneib_seen_has_table(const struct oneib_seen *seen); /* OURS or FOREIGN */
-/* Whether it is what is to be there. */
-bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text);
 
 /* What it is not to be given, for whoever computes what is wanted. Known once it was looked at. */
 struct oneib_sm_limits {
@@ -75,7 +73,8 @@ struct oneib_sm_limits oneib_sm_limits(const struct oneib_sm *sm);
 void oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
                      struct oneib_partition_table *wanted, struct oneib_findings *findings);
 
-/* What is to be there for `wanted` to be in force, as oneib_seen.data has it. Replaces *text. */
+/* What is to be there for `wanted` to be in force, as oneib_seen.data has it. Replaces *text, which
+ * is empty where the kind compares tables. */
 void oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
                      struct oneib_text *text);
 
@@ -83,13 +82,14 @@ struct oneib_sm_put {
     const struct oneib_partition_table *wanted;
     const struct oneib_text *text; /* of oneib_sm_render() */
 };
-/* Whether all that is to be there is: what was seen, and what oneib_sm_settle() found beside it. */
+/* Whether all that is to be there is: what was seen or put there since, and what oneib_sm_settle()
+ * found beside it. */
 bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
                      const struct oneib_sm_put *what);
 /*
  * Puts it there and tells the subnet manager, *nudges times in all (it is added to). REFUSED: what
- * is there is not what was seen, so somebody else writes it too. seen->data follows as soon as it
- * is there, also when telling fails then; seen->table stays what was in force before.
+ * is there is not what was seen, so somebody else writes it too. oneib_sm_is_put() follows as soon
+ * as it is there, also when telling fails then; seen->table stays what was in force before.
  */
 int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                  unsigned *nudges, struct oneib_error *err);

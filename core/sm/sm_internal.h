@@ -20,7 +20,9 @@ struct oneib_sm_way {
     int (*look)(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
     bool (*has_news)(struct oneib_sm *sm);
     void (*render)(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                   struct oneib_text *text);
+                   struct oneib_text *text); /* may be NULL */
+    bool (*is_put)(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                   const struct oneib_sm_put *what);
     int (*put)(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                unsigned *nudges, struct oneib_error *err);
     int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);

@@ -26,7 +26,8 @@ struct oneib_ufm {
     struct oneib_ufm_client *client; /* NULL: the link is somebody else's */
     struct oneib_ufm_link link;
     bool is_known; /* table, site and stamp are as UFM had them, and nothing says otherwise */
-    struct oneib_partition_table table; /* owned; without names, sorted */
+    struct oneib_partition_table table; /* owned; sorted, with the names of the record */
+    struct oneib_ufm_record record;     /* owned */
     struct oneib_ufm_site site;         /* owned */
     struct stamp stamp;
     double asked_at;           /* for the stamp, oneib_now_ms() */
@@ -87,6 +88,7 @@ static void close_ufm(struct oneib_sm *sm)
     if (!ufm)
         return;
     oneib_partition_table_clear(&ufm->table);
+    oneib_ufm_record_clear(&ufm->record);
     oneib_ufm_site_clear(&ufm->site);
     oneib_ufm_client_close(ufm->client);
     free(ufm);
@@ -177,40 +179,20 @@ static void copy_table(const struct oneib_partition_table *from, struct oneib_pa
     }
 }
 
-/* The text is what the table says. */
-static void render_seen(struct oneib_seen *seen)
-{
-    struct oneib_text text = {0};
-    oneib_partitions_render(&seen->table, &text);
-    free(seen->data);
-    seen->data = text.data;
-    seen->length = text.length;
-}
-
-/* UFM knows no names: a partition has the one that oneib gave it, in the record. */
-static int copy_named(const struct oneib_sm *sm, struct oneib_partition_table *table,
-                      bool *has_record, struct oneib_error *err)
-{
-    struct oneib_partition_table record;
-    if (oneib_ufm_record_read(sm->config->ufm.record, &record, has_record, err) < 0)
-        return -1;
-    copy_table(&sm->ufm->table, table);
-    oneib_ufm_record_name(&record, table);
-    oneib_partition_table_clear(&record);
-    return 0;
-}
-
-/* Keys that are there before oneib ever was are somebody's. The text is made when it is settled
- * what is left to UFM. */
+/* UFM knows no names: a partition has the one that oneib gave it, in the record. Keys that are there
+ * before oneib ever was are somebody's. */
 static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
 {
-    bool has_record;
-    sm->ufm->has_news = false;
-    if (!sm->ufm->is_known && ask_for_everything(sm, err) < 0)
+    struct oneib_ufm *ufm = sm->ufm;
+    ufm->has_news = false;
+    if (!ufm->is_known && ask_for_everything(sm, err) < 0)
         return oneib_wrap(err, "reading UFM's partitions");
-    if (copy_named(sm, &seen->table, &has_record, err) < 0)
+    if (oneib_ufm_record_read(&ufm->record, sm->config->ufm.record, err) < 0)
         return -1;
-    seen->state = has_record || seen->table.count == 0 ? ONEIB_SEEN_OURS : ONEIB_SEEN_FOREIGN;
+    oneib_ufm_record_name(&ufm->record, &ufm->table);
+    copy_table(&ufm->table, &seen->table);
+    seen->state =
+        ufm->record.is_there || seen->table.count == 0 ? ONEIB_SEEN_OURS : ONEIB_SEEN_FOREIGN;
     return 0;
 }
 
@@ -254,16 +236,29 @@ static void leave_head(struct oneib_partition *partition)
     *partition = left;
 }
 
+/* What nobody has put there is shown before it is taken over. */
+static void render_seen(struct oneib_seen *seen)
+{
+    struct oneib_text text = {0};
+    oneib_partitions_render(&seen->table, &text);
+    free(seen->data);
+    seen->data = text.data;
+    seen->length = text.length;
+}
+
+/* Members of an operator's partition have an order, and in UFM they have none. */
 static void settle(struct oneib_sm *sm, struct oneib_seen *seen,
                    struct oneib_partition_table *wanted, struct oneib_findings *findings)
 {
     struct oneib_ufm *ufm = sm->ufm;
     struct oneib_partition *own = NULL;
     for (size_t i = 0; i < wanted->count; i++) {
-        if (wanted->items[i].pkey == ONEIB_PKEY_DEFAULT)
+        if (wanted->items[i].pkey == ONEIB_PKEY_DEFAULT) {
             own = &wanted->items[i];
-        else
+        } else {
             leave_head(&wanted->items[i]);
+            oneib_partition_sort_members(&wanted->items[i]);
+        }
     }
     oneib_ufm_site_judge(&ufm->site, sm->config, own, findings, &ufm->closed);
     if (own) {
@@ -271,14 +266,20 @@ static void settle(struct oneib_sm *sm, struct oneib_seen *seen,
         copy_table(&one, &seen->table);
         oneib_partition_table_sort(&seen->table);
     }
-    render_seen(seen);
+    if (seen->state == ONEIB_SEEN_FOREIGN)
+        render_seen(seen);
 }
 
-static void render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
-                   struct oneib_text *text)
+/* The default partition, which is left to UFM, is the first. */
+static bool is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                   const struct oneib_sm_put *what)
 {
-    (void)sm;
-    oneib_partitions_render(wanted, text);
+    const struct oneib_partition_table *wanted = what->wanted;
+    const size_t left = wanted->count > 0 && wanted->items[0].pkey == ONEIB_PKEY_DEFAULT;
+    const struct oneib_partition_table given = {.items = wanted->items + left,
+                                                .count = wanted->count - left};
+    (void)seen;
+    return oneib_partition_table_equal(&given, &sm->ufm->table);
 }
 
 /* ---- putting --------------------------------------------------------------------------------- */
@@ -313,45 +314,41 @@ static void keep_what_is_there(struct oneib_partition_table *wanted,
     wanted->count = partitions;
 }
 
-/* One change: what UFM had, what it is to have, and whether that is all that was wanted. */
+/* What UFM is to have, and whether that is all that was wanted. */
 struct change {
-    struct oneib_partition_table before;
     struct oneib_ufm_wanted meant;
     bool is_less;
 };
 
-/* The table is what was seen, or what was put there since. */
-static int prepare(struct oneib_sm *sm, const struct oneib_sm_put *what, struct change *change,
-                   struct oneib_error *err)
+static int prepare(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                   struct change *change, struct oneib_error *err)
 {
     const struct oneib_ufm *ufm = sm->ufm;
-    bool ignored;
-    if (copy_named(sm, &change->before, &ignored, err) < 0)
-        return -1;
-    oneib_ufm_want(what->wanted, range_of(sm->config), ufm->site.abilities, &change->meant);
+    oneib_ufm_want(wanted, range_of(sm->config), ufm->site.abilities, &change->meant);
     if (change->meant.refused_count > 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "P_Key 0x%04x is not for this UFM, and was to be put there: nothing is "
                           "changed; please report this with the output of 'oneib plan --json'",
                           change->meant.refused[0].pkey);
     if (ufm->closed.code != ONEIB_ERROR_NONE)
-        keep_what_is_there(&change->meant.table, &change->before, &change->is_less);
+        keep_what_is_there(&change->meant.table, &ufm->table, &change->is_less);
     return 0;
 }
 
 /* Names first as they are, then, once it is done, as they are to be. */
-static int carry_out(struct oneib_sm *sm, const struct change *change, struct oneib_error *err)
+static int carry_out(struct oneib_sm *sm, const struct oneib_partition_table *meant,
+                     struct oneib_error *err)
 {
+    struct oneib_ufm *ufm = sm->ufm;
     const char *record = sm->config->ufm.record;
-    const struct oneib_partition_table *meant = &change->meant.table;
     struct oneib_ufm_plan plan;
     size_t done;
-    oneib_ufm_plan(meant, &change->before, &plan);
-    int status = oneib_ufm_record_write(record, &change->before, meant, err);
+    oneib_ufm_plan(meant, &ufm->table, &plan);
+    int status = oneib_ufm_record_write(&ufm->record, record, &ufm->table, meant, err);
     if (status == 0)
-        status = oneib_ufm_work(&sm->ufm->link, &plan, &done, err);
+        status = oneib_ufm_work(&ufm->link, &plan, &done, err);
     if (status == 0)
-        status = oneib_ufm_record_write(record, meant, &(struct oneib_partition_table){0}, err);
+        status = oneib_ufm_record_write(&ufm->record, record, meant, NULL, err);
     oneib_ufm_plan_clear(&plan);
     return status;
 }
@@ -367,32 +364,21 @@ static void keep(struct oneib_ufm *ufm, struct oneib_partition_table *table)
     ufm->asked_at = oneib_now_ms();
 }
 
-static void follow_seen(struct oneib_seen *seen, const struct oneib_text *text)
-{
-    char *data = oneib_alloc(text->length + 1, 1);
-    memcpy(data, text->data, text->length);
-    data[text->length] = '\0';
-    free(seen->data);
-    seen->data = data;
-    seen->length = text->length;
-}
-
-/* Where nobody may be added, those who have to go go all the same. */
+/* The table is what was seen, or what was put there since. Where nobody may be added, those who
+ * have to go go all the same. */
 static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct oneib_seen *seen,
                unsigned *nudges, struct oneib_error *err)
 {
     struct change change = {0};
+    (void)seen;
     (void)nudges; /* UFM does what it is told when it is told */
-    int status = prepare(sm, what, &change, err);
+    int status = prepare(sm, what->wanted, &change, err);
     if (status == 0)
-        status = carry_out(sm, &change, err);
-    if (status == 0 && !change.is_less)
-        follow_seen(seen, what->text);
+        status = carry_out(sm, &change.meant.table, err);
     if (status == 0)
         keep(sm->ufm, &change.meant.table);
     else
         doubt(sm);
-    oneib_partition_table_clear(&change.before);
     oneib_ufm_wanted_clear(&change.meant);
     if (status == 0 && change.is_less) {
         *err = sm->ufm->closed;
@@ -438,7 +424,7 @@ const struct oneib_sm_way oneib_sm_ufm = {.close = close_ufm,
                                           .settle = settle,
                                           .look = look,
                                           .has_news = has_news,
-                                          .render = render,
+                                          .is_put = is_put,
                                           .put = put,
                                           .nudge = nudge,
                                           .leads = leads,

@@ -32,8 +32,10 @@ static size_t count_limited(const struct oneib_partition *partition)
 static void copy_members(const struct oneib_partition *from, bool with_limited,
                          struct oneib_partition *to)
 {
-    for (size_t i = 0; i < from->member_count; i++)
-        if (with_limited || from->members[i].membership == ONEIB_FULL)
+    if (with_limited)
+        oneib_partition_add_members(to, from->members, from->member_count);
+    for (size_t i = 0; !with_limited && i < from->member_count; i++)
+        if (from->members[i].membership == ONEIB_FULL)
             oneib_partition_add_member(to, from->members[i]);
 }
 
@@ -77,7 +79,6 @@ void oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm
     *result = (struct oneib_ufm_wanted){0};
     for (size_t i = 0; i < wanted->count; i++)
         want_one(&wanted->items[i], range, abilities, result);
-    oneib_partition_table_sort(&result->table);
 }
 
 void oneib_ufm_wanted_clear(struct oneib_ufm_wanted *wanted)

@@ -39,7 +39,7 @@ struct oneib_snapshot {
     struct oneib_vports vports;      /* of it; what hosts have reported is the caller's to say */
     struct oneib_desired desired;    /* table after the removal hold */
     size_t held;                     /* removals held back */
-    struct oneib_text rendered;      /* what is to be there (oneib_sm_render()) */
+    struct oneib_text rendered;      /* oneib_sm_render() of it */
     bool changed;                    /* it differs from what was seen */
 };
 

@@ -66,7 +66,7 @@ static int bring(struct bench *bench, struct oneib_error *err)
     oneib_sm_settle(bench->sm, &bench->seen, &bench->wanted, &bench->findings);
     oneib_sm_render(bench->sm, &bench->wanted, &bench->rendered);
     const struct oneib_sm_put what = {.wanted = &bench->wanted, .text = &bench->rendered};
-    return oneib_seen_is(&bench->seen, &bench->rendered)
+    return oneib_sm_is_put(bench->sm, &bench->seen, &what)
                ? 0
                : oneib_sm_put(bench->sm, &what, &bench->seen, &nudges, err);
 }

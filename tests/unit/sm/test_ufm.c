@@ -2,6 +2,8 @@
 /* Kind `ufm` behind the interface of core/sm, on what the stand-in for UFM believes. */
 #include "../base/scratch.h"
 #include "base/file.h"
+#include "base/order.h"
+#include "base/stamp.h"
 #include "sm/sm_internal.h"
 #include "ufm_model.h"
 #include <inttypes.h>
@@ -22,7 +24,6 @@ static struct oneib_sm *sm;
 static struct oneib_seen seen;
 static struct oneib_partition_table wanted;
 static struct oneib_findings findings;
-static struct oneib_text rendered;
 static struct oneib_error err;
 
 /* ---- UFM ------------------------------------------------------------------------------------- */
@@ -101,7 +102,6 @@ static int end(void **state)
     oneib_seen_clear(&seen);
     oneib_partition_table_clear(&wanted);
     oneib_findings_clear(&findings);
-    oneib_text_clear(&rendered);
     ufm_model_clear(&ufm);
     return remove_scratch(state);
 }
@@ -110,14 +110,22 @@ static int end(void **state)
 
 #define DEFAULT "Default=0x7fff : ALL=limited, SELF=full, 0x0002c90300000009=full ;\n"
 
+/* By key, as a desired table is; an operator's members in his order. */
 static void want(const char *text)
 {
     if (oneib_partitions_parse(text, strlen(text), "wanted", &wanted, &err) < 0)
         fail_msg("%s", err.text);
-    oneib_partition_table_sort(&wanted);
+    ONEIB_SORT(wanted.items, wanted.count, oneib_partition_compare_keys);
 }
 
-/* As a snapshot does it: look, settle, render. True: it differs. */
+static const struct oneib_sm_put what = {.wanted = &wanted, .text = &(struct oneib_text){0}};
+
+static bool is_put(void)
+{
+    return oneib_sm_is_put(sm, &seen, &what);
+}
+
+/* As a snapshot does it: look, settle. True: it differs. */
 static bool snapshot(const char *text)
 {
     if (oneib_sm_read(sm, &seen, &err) < 0)
@@ -125,17 +133,20 @@ static bool snapshot(const char *text)
     want(text);
     oneib_findings_clear(&findings);
     oneib_sm_settle(sm, &seen, &wanted, &findings);
-    oneib_sm_render(sm, &wanted, &rendered);
-    return !oneib_seen_is(&seen, &rendered);
+    return !is_put();
 }
 
 static int put(void)
 {
     unsigned nudges = 0;
-    const struct oneib_sm_put what = {.wanted = &wanted, .text = &rendered};
     const int status = oneib_sm_put(sm, &what, &seen, &nudges, &err);
     assert_int_equal(nudges, 0);
     return status;
+}
+
+static const char *seen_name(oneib_pkey pkey)
+{
+    return oneib_partition_table_find(&seen.table, pkey)->name;
 }
 
 static void bring(const char *text)
@@ -165,13 +176,22 @@ static void what_was_put_there_is_what_is_seen_then(void **state)
     assert_int_equal(seen.state, ONEIB_SEEN_OURS);
     assert_int_equal(put(), 0);
     assert_has(0x101, A "=full " B "=limited");
-    assert_true(oneib_seen_is(&seen, &rendered));
+    assert_true(is_put());
     assert_false(
         snapshot(DEFAULT "one5=0x0101,ipoib,mtu=5,rate=7,sl=3 : " A "=full, " B "=limited ;"));
     oneib_sm_doubt(sm);
     assert_false(
         snapshot(DEFAULT "one5=0x0101,ipoib,mtu=4,rate=7,sl=3 : " A "=full, " B "=limited ;"));
     assert_int_equal(findings.count, 0);
+}
+
+static void the_order_of_members_makes_no_difference(void **state)
+{
+    (void)state;
+    bring(DEFAULT "storage=0x0101 : " B "=full, " A "=limited ;");
+    assert_true(is_put());
+    assert_has(0x101, A "=limited " B "=full");
+    assert_false(snapshot(DEFAULT "storage=0x0101 : " B "=full, " A "=limited ;"));
 }
 
 static void names_are_those_that_oneib_gave(void **state)
@@ -181,7 +201,20 @@ static void names_are_those_that_oneib_gave(void **state)
     oneib_sm_close(sm);
     sm = oneib_sm_open_over(&config, &link_to_model, &err);
     assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
-    assert_string_equal(oneib_partition_table_find(&seen.table, 0x101)->name, "one5");
+    assert_string_equal(seen_name(0x101), "one5");
+}
+
+static void each_key_has_its_own_name_whatever_keys_come_and_go(void **state)
+{
+    (void)state;
+    bring(DEFAULT "one5=0x0101 : " A "=full ;\none6=0x0102 : " B "=full ;");
+    stranger("DELETE", "/resources/pkeys/0x101", NULL);
+    stranger("PUT", "/resources/pkeys/",
+             "{\"pkey\":\"0x100\",\"guids\":[\"0002c90300000003\"],\"memberships\":[\"full\"]}");
+    oneib_sm_doubt(sm);
+    assert_true(snapshot(DEFAULT "one6=0x0102 : " B "=full ;"));
+    assert_string_equal(seen_name(0x100), "ufm-0x0100");
+    assert_string_equal(seen_name(0x102), "one6");
 }
 
 static void a_key_that_is_another_clusters_now_is_seen_as_the_first_ones(void **state)
@@ -189,9 +222,26 @@ static void a_key_that_is_another_clusters_now_is_seen_as_the_first_ones(void **
     (void)state;
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
     assert_true(snapshot(DEFAULT "one6=0x0101 : " A "=full ;"));
-    assert_string_equal(oneib_partition_table_find(&seen.table, 0x101)->name, "one5");
+    assert_string_equal(seen_name(0x101), "one5");
     assert_int_equal(put(), 0);
     assert_false(snapshot(DEFAULT "one6=0x0101 : " A "=full ;"));
+}
+
+static void the_record_is_written_when_a_name_changes_or_it_has_gone(void **state)
+{
+    (void)state;
+    bring(DEFAULT "one5=0x0101 : " A "=full ;");
+    const struct oneib_stamp before = oneib_stamp_of(record_path);
+    bring(DEFAULT "one5=0x0101 : " B "=full ;");
+    const struct oneib_stamp same = oneib_stamp_of(record_path);
+    assert_true(oneib_stamp_equal(&before, &same));
+    bring(DEFAULT "one6=0x0101 : " B "=full ;");
+    const struct oneib_stamp other = oneib_stamp_of(record_path);
+    assert_false(oneib_stamp_equal(&before, &other));
+    assert_true(snapshot(DEFAULT "one6=0x0101 : " A "=full ;"));
+    assert_int_equal(unlink(record_path), 0);
+    assert_int_equal(put(), 0);
+    assert_true(oneib_stamp_of(record_path).exists);
 }
 
 static void a_partition_of_nobody_is_deleted(void **state)
@@ -304,6 +354,8 @@ static void keys_that_oneib_has_not_put_there_are_somebodys(void **state)
              "{\"pkey\":\"0x150\",\"guids\":[\"0002c90300000003\"],\"memberships\":[\"full\"]}");
     assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_int_equal(seen.state, ONEIB_SEEN_FOREIGN);
+    assert_non_null(strstr(seen.data, "0x0150"));
+    assert_non_null(strstr(seen.data, C "=full"));
     assert_int_equal(oneib_sm_refuse(sm, &seen, &err), -1);
     assert_non_null(strstr(err.text, "1 P_Keys"));
     assert_non_null(strstr(err.text, "0x0150"));
@@ -322,6 +374,36 @@ static void a_damaged_record_is_an_error_that_names_it(void **state)
     assert_int_equal(oneib_sm_read(sm, &seen, &err), -1);
     assert_non_null(strstr(err.text, record_path));
     assert_non_null(strstr(err.text, "--force"));
+}
+
+static void a_record_that_cannot_be_looked_at_is_no_lost_one(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink(record_path, record_path), 0);
+    assert_int_equal(oneib_sm_read(sm, &seen, &err), -1);
+    assert_non_null(strstr(err.text, record_path));
+}
+
+/* Without that UFM has news. */
+static void keys_whose_record_is_lost_are_somebodys(void **state)
+{
+    (void)state;
+    bring(DEFAULT "one5=0x0101 : " A "=full ;");
+    assert_int_equal(unlink(record_path), 0);
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_int_equal(seen.state, ONEIB_SEEN_FOREIGN);
+    assert_string_equal(seen_name(0x101), "ufm-0x0101");
+}
+
+static void names_that_another_oneib_has_given_meanwhile_are_seen(void **state)
+{
+    static const char other[] = "one6=0x0101 : ;\n";
+    (void)state;
+    bring(DEFAULT "one5=0x0101 : " A "=full ;");
+    assert_int_equal(
+        oneib_file_replace(record_path, other, sizeof other - 1, 0600, NULL, NULL, &err), 0);
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_string_equal(seen_name(0x101), "one6");
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -501,8 +583,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_was_put_there_is_what_is_seen_then),
+        TEST(the_order_of_members_makes_no_difference),
         TEST(names_are_those_that_oneib_gave),
+        TEST(each_key_has_its_own_name_whatever_keys_come_and_go),
         TEST(a_key_that_is_another_clusters_now_is_seen_as_the_first_ones),
+        TEST(the_record_is_written_when_a_name_changes_or_it_has_gone),
         TEST(a_partition_of_nobody_is_deleted),
         TEST(one_more_member_costs_five_calls_and_one_put),
         TEST(a_poll_without_change_costs_one_call),
@@ -513,6 +598,9 @@ int main(void)
         TEST(what_was_changed_since_it_was_seen_is_not_overwritten),
         TEST(keys_that_oneib_has_not_put_there_are_somebodys),
         TEST(a_damaged_record_is_an_error_that_names_it),
+        TEST(a_record_that_cannot_be_looked_at_is_no_lost_one),
+        TEST(keys_whose_record_is_lost_are_somebodys),
+        TEST(names_that_another_oneib_has_given_meanwhile_are_seen),
         TEST(a_ufm_that_is_away_is_an_error_and_news_once_it_is_back),
         TEST(news_stay_news_until_somebody_has_looked),
         TEST(a_change_whose_answer_was_cut_is_one_when_it_was_done),
