@@ -73,10 +73,19 @@ int oneib_member_compare(const struct oneib_member *left, const struct oneib_mem
 
 ONEIB_ORDER_BY(compare_members_narrow_first, struct oneib_member, kind, guid, membership);
 
+static bool is_sorted(const struct oneib_partition *partition)
+{
+    for (size_t i = 1; i < partition->member_count; i++)
+        if (oneib_member_compare(&partition->members[i - 1], &partition->members[i]) >= 0)
+            return false;
+    return true;
+}
+
+/* They mostly are already: a computed table's, and one that was sorted before. */
 void oneib_partition_sort_members(struct oneib_partition *partition)
 {
     struct oneib_member *members = partition->members;
-    if (partition->member_count < 2)
+    if (is_sorted(partition))
         return;
     ONEIB_SORT(members, partition->member_count, compare_members_narrow_first);
 
