@@ -451,12 +451,17 @@ static void list_unused(struct oneib_work *work)
 }
 
 /* A host that the ledger knows and oned does not: what it holds nobody can say. */
+static bool is_lost(const struct oneib_work *work, const struct oneib_ledger_host *host)
+{
+    return !oneib_cloud_host(work->cloud, host->host_id);
+}
+
 static void find_lost_hosts(struct oneib_work *work, bool *any)
 {
     for (size_t i = 0; i < work->ledger->host_count; i++) {
         const uint32_t id = work->ledger->hosts[i].host_id;
         oneib_autotext struct oneib_text fix = {0};
-        if (oneib_cloud_host(work->cloud, id))
+        if (!is_lost(work, &work->ledger->hosts[i]))
             continue;
         *any = true;
         oneib_text_printf(&fix, "when it is off for good: oneib host forget %" PRIu32, id);
@@ -517,21 +522,34 @@ static bool static_is_in_force(const struct oneib_work *work, oneib_pkey pkey)
     return false;
 }
 
-static const struct oneib_host *first_that_may_hold(const struct oneib_cloud *cloud,
-                                                    oneib_pkey pkey)
+/* Of a lost host that is any key which is a network's, or was one's. */
+static uint32_t first_lost_that_may_hold(const struct oneib_work *work, oneib_pkey pkey)
 {
+    const struct oneib_ledger *ledger = work->ledger;
+    if (!oneib_ledger_holder(ledger, pkey) && !oneib_ledger_resting(ledger, pkey))
+        return ONEIB_NO_ID;
+    for (size_t i = 0; i < ledger->host_count; i++)
+        if (is_lost(work, &ledger->hosts[i]))
+            return ledger->hosts[i].host_id;
+    return ONEIB_NO_ID;
+}
+
+/* The host's id; ONEIB_NO_ID: none may. */
+static uint32_t first_that_may_hold(const struct oneib_work *work, oneib_pkey pkey)
+{
+    const struct oneib_cloud *cloud = work->cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (oneib_host_may_hold(&cloud->hosts[i], pkey))
-            return &cloud->hosts[i];
-    return NULL;
+            return cloud->hosts[i].id;
+    return first_lost_that_may_hold(work, pkey);
 }
 
 /* A VF that is open at the key would be in the operator's partition. */
 void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
                             bool *waits)
 {
-    const struct oneib_host *holder = first_that_may_hold(work->cloud, partition->pkey);
-    *waits = holder && !static_is_in_force(work, partition->pkey);
+    const uint32_t holder = first_that_may_hold(work, partition->pkey);
+    *waits = holder != ONEIB_NO_ID && !static_is_in_force(work, partition->pkey);
     if (!*waits)
         return;
     struct oneib_desired *desired = work->desired;
@@ -544,7 +562,7 @@ void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partitio
         "forget",
         "static partition \"%.31s\" (0x%04x) is not put into force yet: %s may hold that "
         "P_Key still, as a network's",
-        partition->name, partition->pkey, oneib_name_host(work, holder->id).text);
+        partition->name, partition->pkey, oneib_name_host(work, holder).text);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -449,6 +449,37 @@ static void a_static_partitions_key_waits_while_a_host_may_hold_it(void **state)
     assert_int_equal(scene->desired.wishes_at_rest, 0);
 }
 
+static void assert_static_waits_for_a_lost_host(struct scene *scene, bool waits)
+{
+    compute(scene);
+    assert_true((partition_of(&scene->desired.table, 0x101) == NULL) == waits);
+    assert_non_null(partition_of(&scene->desired.table, 0x102));
+    if (waits)
+        assert_non_null(strstr(finding(scene, "static-partition-waits")->text, "host 3"));
+    else
+        assert_no_finding(scene, "static-partition-waits");
+}
+
+/* What runs on a machine that oned knows no more may have VFs open at it still. */
+static void a_static_partition_waits_while_a_lost_host_may_hold_its_key(void **state)
+{
+    struct scene *scene = *state;
+    const struct oneib_ledger_host lost = {.host_id = 3};
+    add_network(scene, 4, 0x101);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "mine", 0x101),
+                 ONEIB_MEMBER_ALL, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "other", 0x102), 0x55,
+             ONEIB_FULL);
+    give_key(scene, 4, 0x101);
+    oneib_ledger_pin(&scene->ledger, &lost);
+    assert_static_waits_for_a_lost_host(scene, true);
+    oneib_ledger_rest(&scene->ledger, 4, 0);
+    oneib_network_clear(&scene->cloud.networks[--scene->cloud.network_count]);
+    assert_static_waits_for_a_lost_host(scene, true);
+    oneib_ledger_unpin(&scene->ledger, 3); /* oneib host forget */
+    assert_static_waits_for_a_lost_host(scene, false);
+}
+
 /* Whatever a host says that it holds. */
 static void a_static_partition_that_is_in_force_stays(void **state)
 {
@@ -1113,6 +1144,7 @@ int main(void)
         SCENE_TEST(a_static_partitions_key_is_no_networks),
         SCENE_TEST(a_static_partitions_of_many_partitions_is_in_force_as_a_whole),
         SCENE_TEST(a_static_partitions_key_waits_while_a_host_may_hold_it),
+        SCENE_TEST(a_static_partition_waits_while_a_lost_host_may_hold_its_key),
         SCENE_TEST(a_static_partition_that_is_in_force_stays),
         SCENE_TEST(a_copy_of_the_parents_key_is_no_key),
         SCENE_TEST(a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own),
