@@ -410,12 +410,13 @@ static bool is_same_request(const struct oneib_request *a, const struct oneib_re
            a->network_id == b->network_id;
 }
 
-/* Whether what is under way is just what is wanted: then both end alike. */
+/* Whether what is under way is just what is wanted: then both end alike. What nobody waits for has
+ * no wish that could be told of its end. */
 static bool joins(const struct have *have)
 {
     const struct oneib_vf_giving *giving = &have->giving;
     const struct oneib_vf_work *work = oneib_vfs_work_of(giving->vfs, &giving->record.vf);
-    if (!work)
+    if (!work || work->wish == 0)
         return false;
     if (work->task == ONEIB_VF_RELEASE)
         return work->has_next && is_same_request(&work->next, have->wanted);

@@ -270,6 +270,23 @@ static void a_second_call_sees_that_the_key_has_gone(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
 }
 
+/* As the pre of a VM that goes on here: nobody had waited for what it finds under way. */
+static void whoever_asks_for_what_is_tried_again_is_told_how_that_ends(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_port();
+    give_right(&record);
+    set_entry(0, 0);
+    glance();
+    glance_later();
+    assert_int_equal(vfs->work_count, 1);
+    defer_guid(&wanted, true);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    set_entry(0, FULL | KEY);
+    finish_open(ticket);
+}
+
 /* ---- where it cannot be read ----------------------------------------------------------------- */
 
 static void what_the_host_cannot_read_is_opened_by_its_grant_and_stays_so(void **state)
@@ -531,6 +548,7 @@ int main(void)
         IN_PORTS(a_second_call_sees_that_the_key_has_gone),
         IN_PORTS(the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it),
         IN_PORTS(with_the_link_first_it_is_tried_again_and_watched),
+        IN_PORTS(whoever_asks_for_what_is_tried_again_is_told_how_that_ends),
         IN_PORTS(one_that_is_tried_in_vain_is_closed_in_the_end),
         IN_PORTS(a_link_that_is_up_without_its_key_is_not_taken_for_open),
         IN_PORTS(what_is_not_granted_any_more_is_closed_while_its_key_is_waited_for),
