@@ -553,6 +553,7 @@ static int have_either(struct have *have, struct oneib_error *err)
     if (!exists)
         return drop_lost(vfs, &giving->record, err) < 0 ? -1 : have_new(have, err);
     if (joins(have)) {
+        oneib_vfs_forget_memory(vfs, &own->vf, ONEIB_VF_LEAVING);
         have->wish = oneib_vfs_work_of(vfs, &own->vf)->wish;
         have->waits = true;
         return 0;

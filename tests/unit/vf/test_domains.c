@@ -366,6 +366,24 @@ static void what_is_asked_for_again_does_not_leave(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+static void what_is_asked_for_again_while_it_is_under_way_does_not_leave(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = GUID_WAIT_MS;
+    run(42);
+    const oneib_vfs_ticket first = begin(&wanted);
+    assert_int_equal(release_at_once(42, 1, 0).left, 1);
+    const oneib_vfs_ticket second = begin(&wanted);
+    tell_of_no_domains();
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    assert_int_equal(finish(first, &record, &err), 0);
+    assert_int_equal(finish(second, &record, &err), 0);
+    assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
+}
+
 /* Whoever has the VF next has not left. */
 static void what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner(void **state)
 {
@@ -573,6 +591,7 @@ int main(void)
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
+        IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),
         IN_SCENE(what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner),
         IN_SCENE(a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf),
         IN_SCENE(whoever_waits_for_such_a_release_is_told_who_has_the_vf),
