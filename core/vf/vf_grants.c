@@ -22,6 +22,15 @@ static bool is_same_place(const struct oneib_grant *grant, const struct oneib_vf
            (!grant->has_vf || oneib_pci_compare(&grant->vf, &record->vf) == 0);
 }
 
+/* The adapter has another name since: that of the record may be another one's by now, whose fabric
+ * may be another. One that is away for a moment comes back under any name. */
+static bool is_of_another(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    const struct oneib_vf *vf;
+    const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, &record->vf, &vf);
+    return hca && strcmp(hca->name, record->device) != 0;
+}
+
 /* The key that its record is to have; 0: none, as nothing is granted where it is. */
 static oneib_pkey granted_key(const struct oneib_grant *grant, const struct oneib_vf_record *record)
 {
@@ -31,7 +40,7 @@ static oneib_pkey granted_key(const struct oneib_grant *grant, const struct onei
 static bool is_granted(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
     const struct oneib_grant *grant = grant_of(vfs, record);
-    return grant && oneib_grant_allows(grant, record);
+    return grant && oneib_grant_allows(grant, record) && !is_of_another(vfs, record);
 }
 
 /* ---- what may be ----------------------------------------------------------------------------- */
@@ -121,9 +130,20 @@ int oneib_vfs_close_vf(struct oneib_vfs *vfs, const struct oneib_vf_record *reco
     return 0;
 }
 
-/* Only now that it is closed may the record name another key. */
+static void note_adapter(const struct oneib_vfs *vfs, struct oneib_vf_record *record)
+{
+    const struct oneib_vf *vf;
+    const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, &record->vf, &vf);
+    if (!hca)
+        return;
+    strcpy(record->device, hca->name);
+    record->index = vf->index;
+}
+
+/* Only now that it is closed may the record name another key, or adapter. */
 static void note_granted(const struct oneib_vfs *vfs, struct oneib_vf_record *record)
 {
+    note_adapter(vfs, record);
     const struct oneib_grant *grant = grant_of(vfs, record);
     record->pkey = granted_key(grant, record);
     if (record->pkey)
@@ -135,7 +155,8 @@ static void note_granted(const struct oneib_vfs *vfs, struct oneib_vf_record *re
 /* What is being released is closed by that. */
 static bool is_to_be_changed(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
-    return record->stage != ONEIB_VF_RELEASING && !is_as_granted(vfs, record);
+    return record->stage != ONEIB_VF_RELEASING &&
+           (!is_as_granted(vfs, record) || is_of_another(vfs, record));
 }
 
 static bool is_anything_to_be_changed(const struct oneib_vfs *vfs)

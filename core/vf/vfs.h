@@ -137,7 +137,8 @@ uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
  * Which VFs may be open: the list of the daemon that this node believes, borrowed until the next
  * call; NULL: none yet. Before this returns, every VF is closed that is open for what is not in it:
  * no grant for the NIC, or one of another network, key, port, or VF, or a limited one where a full
- * one was. A record whose grant has another key goes on by itself, closed, until that key is there:
+ * one was; likewise where the adapter has another name than the record says, which says the new one
+ * then. A record whose grant has another key goes on by itself, closed, until that key is there:
  * CLOSED with the new key; one without a grant has no key. `fresh`: the list is young enough to
  * open by (grants/grants_message.h). While it is not, nothing is opened but what is OPEN by its
  * record, was granted by this list, and only has to follow an index that has moved, or a key or

@@ -280,6 +280,44 @@ static void a_grant_of_another_place_or_network_opens_nothing_unasked(void **sta
     }
 }
 
+/* As when their driver was loaded anew, and gave them names in the order in which they came. */
+static const struct tree_hca renamed = {
+    .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .vfs = 4, .pkeys = 7};
+static const struct tree_hca second = {
+    .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:91:00.0", .vfs = 4, .pkeys = 7};
+
+static void exchange_names(void)
+{
+    tree_remove_hca(&hca);
+    tree_add_hca(&renamed);
+    tree_set_pkey(&renamed, 1, KEY_INDEX, FULL | KEY);
+    tree_add_hca(&second);
+    tree_set_pkey(&second, 1, KEY_INDEX, FULL | KEY);
+}
+
+/* The attacker: whoever has that key on the fabric of the other adapter. */
+static void what_is_granted_at_an_adapter_is_not_open_at_one_that_had_its_name(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    exchange_names();
+    tree_set_vf_pkey(&renamed, 0, 1, 0, "3"); /* renamed alone, it would still be open */
+    look();
+    assert_int_equal(open_index(&renamed, 0, 1), 0);
+    struct oneib_vf_record record = record_of(42, 1);
+    assert_int_equal(record.stage, ONEIB_VF_CLOSED);
+    assert_int_equal(record.pkey, 0);
+    assert_string_equal(record.device, "mlx4_1");
+    look();
+    assert_int_equal(open_index(&renamed, 0, 1), 0);
+    struct oneib_grant grant = grant_of(42, 1, KEY);
+    strcpy(grant.device, "mlx4_1");
+    put_grant(&grant);
+    tell_grants(true);
+    look();
+    assert_int_equal(open_index(&renamed, 0, 1), KEY_INDEX);
+}
+
 static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state)
 {
     (void)state;
@@ -458,6 +496,7 @@ int main(void)
         IN_SCENE(another_key_is_opened_when_it_is_there_and_the_old_one_is_closed_before),
         IN_SCENE(a_limited_grant_closes_what_was_full),
         IN_SCENE(a_grant_of_another_place_or_network_opens_nothing_unasked),
+        IN_SCENE(what_is_granted_at_an_adapter_is_not_open_at_one_that_had_its_name),
         IN_SCENE(what_cannot_be_closed_stays_recorded_and_is_tried_again),
         IN_SCENE(what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record),
         IN_SCENE(what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then),
