@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- include/uapi/fwctl/fwctl.h: headers of Linux before 6.15 do not have it ------------------ */
@@ -127,6 +128,22 @@ struct oneib_firmware *oneib_firmware_open(const struct oneib_hca *hca)
     firmware->fd = -1;
     open_device(hca, firmware, &firmware->why);
     return firmware;
+}
+
+static bool is_same_device(int fd, int other)
+{
+    struct stat status, others;
+    return fstat(fd, &status) == 0 && fstat(other, &others) == 0 &&
+           status.st_dev == others.st_dev && status.st_ino == others.st_ino &&
+           status.st_rdev == others.st_rdev;
+}
+
+/* A device that the kernel has made anew is another one. */
+void oneib_firmware_inherit(struct oneib_firmware *firmware, const struct oneib_firmware *older)
+{
+    if (firmware && older && firmware->fd >= 0 && older->fd >= 0 &&
+        is_same_device(firmware->fd, older->fd))
+        firmware->has_answered |= older->has_answered;
 }
 
 void oneib_firmware_close(struct oneib_firmware *firmware)

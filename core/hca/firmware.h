@@ -19,6 +19,9 @@
 
 /* Freed by oneib_firmware_close(). */
 struct oneib_firmware *oneib_firmware_open(const struct oneib_hca *hca);
+/* What was known of the same device, when the adapters are read again: whether it has told. Either
+ * may be NULL. */
+void oneib_firmware_inherit(struct oneib_firmware *firmware, const struct oneib_firmware *older);
 /* NULL is fine. */
 void oneib_firmware_close(struct oneib_firmware *firmware);
 

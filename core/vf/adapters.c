@@ -95,6 +95,14 @@ static bool has_fault(const struct oneib_hcas *hcas)
     return false;
 }
 
+/* What the adapters that are still there have shown of themselves. */
+static void inherit(struct oneib_hcas *hcas, const struct oneib_hcas *older)
+{
+    for (size_t i = 0; i < hcas->count; i++)
+        for (size_t n = 0; n < older->count; n++)
+            oneib_firmware_inherit(hcas->items[i].firmware, older->items[n].firmware);
+}
+
 int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err)
 {
     struct oneib_hcas hcas;
@@ -106,6 +114,7 @@ int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err)
         return 0;
     if (oneib_hcas_read(ONEIB_HCA_VFS | ONEIB_HCA_FIRMWARE, &hcas, err) < 0)
         return -1;
+    inherit(&hcas, &vfs->hcas);
     oneib_hcas_clear(&vfs->hcas);
     vfs->hcas = hcas;
     vfs->hcas_mark = mark;

@@ -375,6 +375,20 @@ static void firmware_that_told_and_does_not_tell_any_more_closes_the_vf(void **s
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
 
+/* Adapters are read again when one of them has come, gone, or cannot be read. */
+static void what_firmware_told_is_known_however_often_adapters_are_read(void **state)
+{
+    (void)state;
+    static const struct tree_hca second = {
+        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:91:00.0", .vfs = 1, .pkeys = 7};
+    struct oneib_vf_record record;
+    give_right(&record);
+    tree_add_hca(&second);
+    fwctl_set_fault(0, "status 0x04 0x77");
+    look_fails(ONEIB_ERROR_REFUSED, "status 0x04, syndrome 0x00000077");
+    assert_false(is_link_up());
+}
+
 static void by_an_answer_that_is_cut_nothing_is_opened(void **state)
 {
     (void)state;
@@ -559,6 +573,7 @@ int main(void)
         BY_FIRMWARE(firmware_tells_of_a_vf_that_a_domain_has),
         BY_FIRMWARE(where_firmware_does_not_tell_a_vf_is_opened_by_its_grant),
         BY_FIRMWARE(firmware_that_told_and_does_not_tell_any_more_closes_the_vf),
+        BY_FIRMWARE(what_firmware_told_is_known_however_often_adapters_are_read),
         BY_FIRMWARE(by_an_answer_that_is_cut_nothing_is_opened),
         BY_FIRMWARE(a_device_that_comes_later_is_used),
         BY_FIRMWARE(its_device_is_opened_with_the_engine),
