@@ -106,10 +106,11 @@ static bool is_newly_named(const struct oneib_vfs *vfs, const struct oneib_vf_re
            !oneib_vfs_remembers(vfs, &record->vf, ONEIB_VF_HELD);
 }
 
+/* A release that has begun goes on, though the table could not say so yet. */
 static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
     const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
-    if (!work)
+    if (!work || work->task == ONEIB_VF_RELEASE)
         return;
     oneib_vfs_wish_refused(
         vfs, work->wish, record,

@@ -342,6 +342,23 @@ static void a_device_that_is_out_a_moment_after_its_release_leaves_nothing(void 
     assert_nothing_is_left();
 }
 
+static void a_domain_that_ends_does_not_end_a_release_that_could_not_be_written(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    oneib_vfs_ticket ticket;
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, 42, 1);
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    run(42);
+    tree_set_mode(0555, "/run/oneib");
+    assert_int_equal(oneib_vfs_release(vfs, &request, &released, &ticket, &err), -1);
+    tree_set_mode(0755, "/run/oneib");
+    tell_of_no_domains();
+    settle();
+    assert_nothing_is_left();
+}
+
 static void a_domain_that_ends_long_after_its_release_keeps_its_vf(void **state)
 {
     (void)state;
@@ -589,6 +606,7 @@ int main(void)
         IN_SCENE(what_another_domain_names_is_released_all_the_same),
         IN_SCENE(a_domain_that_ends_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
+        IN_SCENE(a_domain_that_ends_does_not_end_a_release_that_could_not_be_written),
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
         IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),
