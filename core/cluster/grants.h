@@ -119,7 +119,7 @@ struct oneib_gate_input {
     const struct oneib_grants *grants;            /* as they have just been sent */
     const struct oneib_node_snapshot *nodes;      /* by host id, since then */
     size_t node_count;
-    const struct oneib_ledger *ledger; /* for its fences; NULL: none */
+    const struct oneib_ledger *ledger; /* for its fences, and whose ports are; NULL: none */
 };
 
 struct oneib_gate {
@@ -129,8 +129,8 @@ struct oneib_gate {
 };
 
 /*
- * The partitions file that may be written now. For a port that a host reports (IB_HCA), and that is
- * not a static member's alone:
+ * The partitions file that may be written now. For a port that a host reports (IB_HCA), or that no
+ * host reports and the ledger says is one's:
  *  - an entry (port, key) in force and not desired stays while its node is AWAITED, and while its
  *    node, heard, reports a VF that is open (or not known to be closed) at that key on that port;
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
@@ -142,7 +142,9 @@ struct oneib_gate {
  *  - a GUID that is twice is in no partition, whatever is in force;
  *  - what stays never makes a port hold more than it has room for: additions wait then.
  * All else is as desired. Of the static partitions a port that is listed comes as any other
- * entry does; the default partition is never touched.
+ * entry does, and ALL when it could come to every port whose host may hold a key, no host is fenced,
+ * and all that the ledger knows are in the cloud; none to a port where what stays leaves no room.
+ * The default partition is never touched.
  */
 void oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate);
 void oneib_gate_clear(struct oneib_gate *gate);

@@ -21,11 +21,16 @@ struct port_use {
     bool limited;  /* ... to a limited member */
 };
 
-/* A port that a host reports. Two hosts may report one: two of these, and both must agree. */
+/* A port that a host reports, or that the ledger says is its own and nobody reports: a probe that
+ * fails, or a host that oned has no more, closes no VF. Two hosts may report one: two of these, and
+ * both must agree. */
 struct gated_port {
     oneib_guid guid;
+    uint32_t host_id;
+    bool is_unreported;
     const struct oneib_node_snapshot *snapshot; /* NULL: nothing is known of the node */
     bool has_vfs;                               /* else no VF can be open on it */
+    bool may_hold; /* ... and one may be, for its host was sent grants: see oneib_host_may_hold() */
     bool is_blocked; /* a VF may be open at what its port does not hold for it: a new key could
                         take the place that the VF is mapped to */
     bool is_behind;  /* ... and is to hold again: that comes first, alone */
@@ -42,6 +47,13 @@ struct entry {
     uint8_t membership; /* of what is kept or stays */
 };
 
+/* What the desired table leaves free on a port, less what is kept there besides. */
+struct shortage {
+    oneib_guid guid;
+    size_t room, kept;
+    bool is_short; /* with all that is to come what is kept has no room */
+};
+
 struct gating {
     const struct oneib_gate_input *input;
     struct oneib_gate *gate;
@@ -51,6 +63,8 @@ struct gating {
     size_t use_count, use_capacity;
     struct entry *entries; /* by key, cluster, GUID */
     size_t entry_count, entry_capacity;
+    struct shortage *shortages; /* by GUID; of ports that keep something */
+    size_t shortage_count;
     bool taken[ONEIB_PKEY_DEFAULT + 1]; /* the static partitions' keys, which are none of ours */
 };
 
@@ -62,34 +76,25 @@ static bool has_table_of_vfs(const struct oneib_hca_port *port)
     return port->driver != ONEIB_HCA_MLX5;
 }
 
+/* Of a key, or of any. */
+static bool may_hold(const struct gating *gating, const struct oneib_host *host,
+                     const struct oneib_node_snapshot *snapshot)
+{
+    return host->key_count > 0 || host->keys_invalid ||
+           oneib_grants_of_host(gating->input->grants, host->id) ||
+           (snapshot &&
+            (snapshot->record_count > 0 || (snapshot->sent && snapshot->sent->count > 0)));
+}
+
 static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
                     const struct oneib_node_snapshot *snapshot)
 {
-    if (host->vfs_limit > 0 || host->key_count > 0 ||
-        oneib_grants_of_host(gating->input->grants, host->id) ||
-        (snapshot && (snapshot->record_count > 0 || (snapshot->sent && snapshot->sent->count > 0))))
+    if (host->vfs_limit > 0 || may_hold(gating, host, snapshot))
         return true;
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0)
             return true;
     return false;
-}
-
-static void list_ports(struct gating *gating)
-{
-    struct oneib_port_index index;
-    oneib_port_index_make(gating->input->cloud, &index);
-    gating->ports = oneib_alloc(index.count + 1, sizeof *gating->ports);
-    for (size_t i = 0; i < index.count; i++) {
-        const struct oneib_host *host = index.items[i].host;
-        const struct oneib_node_snapshot *snapshot =
-            oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
-        gating->ports[gating->port_count++] = (struct gated_port){
-            .guid = index.items[i].guid,
-            .snapshot = snapshot,
-            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot)};
-    }
-    oneib_port_index_clear(&index);
 }
 
 /* The first of the GUID's; how many there are is *count. */
@@ -100,9 +105,69 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
     return &gating->ports[first];
 }
 
+ONEIB_ORDER_BY(compare_ports, struct gated_port, guid, host_id);
+
+/* Of what VFs its adapter has nobody tells. */
+static void list_unreported(struct gating *gating)
+{
+    const struct oneib_ledger *ledger = gating->input->ledger;
+    const size_t reported = gating->port_count;
+    size_t added = 0;
+    for (size_t i = 0; ledger && i < ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &ledger->ports[i];
+        size_t count;
+        find_ports(gating, port->guid, &count);
+        if (count == 0)
+            gating->ports[reported + added++] = (struct gated_port){
+                .guid = port->guid,
+                .host_id = port->host_id,
+                .is_unreported = true,
+                .snapshot = oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count,
+                                                   port->host_id),
+                .has_vfs = true,
+                .may_hold = true};
+    }
+    gating->port_count += added;
+    if (added > 0)
+        ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
+}
+
+static void list_ports(struct gating *gating)
+{
+    struct oneib_port_index index;
+    const struct oneib_ledger *ledger = gating->input->ledger;
+    oneib_port_index_make(gating->input->cloud, &index);
+    gating->ports =
+        oneib_alloc(index.count + (ledger ? ledger->port_count : 0) + 1, sizeof *gating->ports);
+    for (size_t i = 0; i < index.count; i++) {
+        const struct oneib_host *host = index.items[i].host;
+        const struct oneib_node_snapshot *snapshot =
+            oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
+        gating->ports[gating->port_count++] = (struct gated_port){
+            .guid = index.items[i].guid,
+            .host_id = host->id,
+            .snapshot = snapshot,
+            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot),
+            .may_hold = has_table_of_vfs(index.items[i].port) && may_hold(gating, host, snapshot)};
+    }
+    oneib_port_index_clear(&index);
+    list_unreported(gating);
+}
+
 static void add_use(struct gating *gating, const struct port_use *use)
 {
     ONEIB_APPEND(gating->uses, gating->use_count, gating->use_capacity, *use);
+}
+
+/* On those of the host's ports that it does not report. */
+static void add_use_on_unreported(struct gating *gating, uint32_t host_id, struct port_use use)
+{
+    for (size_t i = 0; i < gating->port_count; i++) {
+        if (!gating->ports[i].is_unreported || gating->ports[i].host_id != host_id)
+            continue;
+        use.port = gating->ports[i].guid;
+        add_use(gating, &use);
+    }
 }
 
 /* On the port that is named so; where the host reports none, on any of its ports. */
@@ -110,7 +175,9 @@ static void add_use_on(struct gating *gating, const struct oneib_host *host, con
                        uint8_t number, struct port_use use)
 {
     bool found = false;
-    for (int any = 0; any < 2 && !found; any++)
+    for (int any = 0; any < 2 && !found; any++) {
+        if (any)
+            add_use_on_unreported(gating, host->id, use);
         for (size_t i = 0; i < host->port_count; i++) {
             const struct oneib_hca_port *port = &host->ports[i];
             if (!any &&
@@ -121,6 +188,7 @@ static void add_use_on(struct gating *gating, const struct oneib_host *host, con
             if (has_table_of_vfs(port))
                 add_use(gating, &use);
         }
+    }
 }
 
 static void add_granted(struct gating *gating, const struct oneib_host *host,
@@ -384,6 +452,12 @@ static bool is_fenced(const struct gating *gating, oneib_guid guid)
     return false;
 }
 
+/* It is known where its VFs are mapped to, and none is to a place that is free. */
+static bool lets_come(const struct gated_port *port)
+{
+    return is_heard(port) && port->snapshot->table_known && !port->is_blocked;
+}
+
 static bool may_come(const struct gating *gating, const struct entry *entry)
 {
     size_t count;
@@ -391,8 +465,7 @@ static bool may_come(const struct gating *gating, const struct entry *entry)
         return false;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
-        if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].snapshot->table_known ||
-                                 ports[i].is_blocked || !is_in_turn(gating, &ports[i], entry)))
+        if (ports[i].has_vfs && (!lets_come(&ports[i]) || !is_in_turn(gating, &ports[i], entry)))
             return false;
     return true;
 }
@@ -463,12 +536,6 @@ static void part_clusters(struct gating *gating)
 
 ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid);
 
-/* What the desired table leaves free on a port, less what is kept there besides. */
-struct shortage {
-    oneib_guid guid;
-    size_t room, kept;
-};
-
 ONEIB_ORDER_BY(compare_shortages, struct shortage, guid);
 
 static size_t room_of(const struct oneib_desired *desired, oneib_guid guid)
@@ -480,8 +547,9 @@ static size_t room_of(const struct oneib_desired *desired, oneib_guid guid)
 }
 
 /* One for each port that keeps something, by GUID. */
-static size_t list_shortages(const struct gating *gating, struct shortage *shortages)
+static void list_shortages(struct gating *gating)
 {
+    struct shortage *shortages = oneib_alloc(gating->entry_count + 1, sizeof *shortages);
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < gating->entry_count; i++)
         if (gating->entries[i].is_kept)
@@ -495,65 +563,28 @@ static size_t list_shortages(const struct gating *gating, struct shortage *short
     }
     for (size_t i = 0; i < kept; i++)
         shortages[i].room = room_of(gating->input->desired, shortages[i].guid);
-    return kept;
+    gating->shortages = shortages;
+    gating->shortage_count = kept;
+}
+
+/* NULL: the port keeps nothing. */
+static struct shortage *shortage_of(const struct gating *gating, oneib_guid guid)
+{
+    const struct shortage wanted = {.guid = guid};
+    return ONEIB_FIND(&wanted, gating->shortages, gating->shortage_count, compare_shortages);
 }
 
 /* What is not added leaves its place to what is kept. */
-static void credit(const struct gating *gating, struct shortage *shortages, size_t count)
+static void credit(const struct gating *gating)
 {
     for (size_t i = 0; i < gating->entry_count; i++) {
         const struct entry *entry = &gating->entries[i];
-        const struct shortage wanted = {.guid = entry->guid};
         if (!entry->desired || entry->in_force || entry->is_added)
             continue;
-        struct shortage *found = ONEIB_FIND(&wanted, shortages, count, compare_shortages);
+        struct shortage *found = shortage_of(gating, entry->guid);
         if (found)
             found->room++;
     }
-}
-
-static void withhold_beyond(struct gating *gating, struct shortage *shortages, size_t count)
-{
-    for (size_t i = gating->entry_count; i-- > 0;) {
-        struct entry *entry = &gating->entries[i];
-        const struct shortage wanted = {.guid = entry->guid};
-        if (!entry->is_added)
-            continue;
-        struct shortage *found = ONEIB_FIND(&wanted, shortages, count, compare_shortages);
-        if (!found || found->kept <= found->room)
-            continue;
-        found->room++;
-        entry->is_added = false;
-        gating->gate->withheld++;
-    }
-}
-
-static void make_room(struct gating *gating)
-{
-    if (gating->gate->kept == 0)
-        return;
-    struct shortage *shortages = oneib_alloc(gating->entry_count + 1, sizeof *shortages);
-    const size_t count = list_shortages(gating, shortages);
-    credit(gating, shortages, count);
-    withhold_beyond(gating, shortages, count);
-    free(shortages);
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-static bool is_written(const struct entry *entry)
-{
-    return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
-}
-
-static struct oneib_partition *add_head(struct gating *gating,
-                                        const struct oneib_partition *partition)
-{
-    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table);
-    *copy = *partition;
-    copy->members = NULL;
-    copy->member_count = copy->member_capacity = 0;
-    return copy;
 }
 
 /* As the operator's, in force now. */
@@ -573,20 +604,123 @@ static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, one
     return false;
 }
 
+static bool is_listed(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind != ONEIB_MEMBER_GUID || partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* How many of the operator's partitions are to come to the port. */
+static size_t count_new_statics(const struct gating *gating, oneib_guid guid)
+{
+    const struct oneib_partition_table *table = &gating->input->desired->table;
+    size_t count = 0;
+    uint32_t cluster;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        count += partition->pkey != ONEIB_PKEY_DEFAULT &&
+                 !oneib_partition_cluster(partition, &cluster) && is_listed(partition, guid) &&
+                 !is_member_in_force(gating, partition->pkey, guid);
+    }
+    return count;
+}
+
+/* Of the operator's nothing new comes to a port that is short, so it has that many places more. */
+static void find_short_ports(const struct gating *gating)
+{
+    for (size_t i = 0; i < gating->shortage_count; i++) {
+        struct shortage *shortage = &gating->shortages[i];
+        shortage->is_short = shortage->kept > shortage->room;
+        if (shortage->is_short)
+            shortage->room += count_new_statics(gating, shortage->guid);
+    }
+}
+
+static void withhold_beyond(struct gating *gating)
+{
+    for (size_t i = gating->entry_count; i-- > 0;) {
+        struct entry *entry = &gating->entries[i];
+        if (!entry->is_added)
+            continue;
+        struct shortage *found = shortage_of(gating, entry->guid);
+        if (!found || found->kept <= found->room)
+            continue;
+        found->room++;
+        entry->is_added = false;
+        gating->gate->withheld++;
+    }
+}
+
+static void make_room(struct gating *gating)
+{
+    if (gating->gate->kept == 0)
+        return;
+    list_shortages(gating);
+    credit(gating);
+    find_short_ports(gating);
+    withhold_beyond(gating);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static bool is_written(const struct entry *entry)
+{
+    return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
+}
+
+static struct oneib_partition *add_head(struct gating *gating,
+                                        const struct oneib_partition *partition)
+{
+    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table);
+    *copy = *partition;
+    copy->members = NULL;
+    copy->member_count = copy->member_capacity = 0;
+    return copy;
+}
+
 static bool is_any_fenced(const struct gating *gating)
 {
     return gating->input->ledger && gating->input->ledger->fenced_port_count > 0;
 }
 
-/* What is new on a port takes a free place of its table, to which a VF may be mapped still. All
- * ports are those of fenced hosts, too. */
+/* The ledger knows it, and oned does not: where its ports are may be known to nobody. */
+static bool is_any_lost(const struct gating *gating)
+{
+    const struct oneib_ledger *ledger = gating->input->ledger;
+    for (size_t i = 0; ledger && i < ledger->host_count; i++)
+        if (!oneib_cloud_host(gating->input->cloud, ledger->hosts[i].host_id))
+            return true;
+    return false;
+}
+
+/* All ports are those of silent, fenced and lost hosts, too. */
+static bool may_come_to_all(const struct gating *gating)
+{
+    if (is_any_fenced(gating) || is_any_lost(gating))
+        return false;
+    for (size_t i = 0; i < gating->shortage_count; i++)
+        if (gating->shortages[i].is_short)
+            return false;
+    for (size_t i = 0; i < gating->port_count; i++)
+        if (gating->ports[i].may_hold &&
+            (!lets_come(&gating->ports[i]) || gating->ports[i].is_behind))
+            return false;
+    return true;
+}
+
+/* What is new on a port takes a free place of its table, to which a VF may be mapped still. */
 static bool may_be_copied(const struct gating *gating, const struct oneib_partition *partition,
                           const struct oneib_member *member)
 {
     const struct entry entry = {.guid = member->guid, .pkey = partition->pkey};
     if (is_member_in_force(gating, partition->pkey, member->guid))
         return true;
-    return member->kind == ONEIB_MEMBER_GUID ? may_come(gating, &entry) : !is_any_fenced(gating);
+    if (member->kind != ONEIB_MEMBER_GUID)
+        return may_come_to_all(gating);
+    const struct shortage *shortage = shortage_of(gating, member->guid);
+    return may_come(gating, &entry) && !(shortage && shortage->is_short);
 }
 
 /* The default partition, which every port has, and the operator's. */
@@ -711,6 +845,7 @@ void oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate 
     free(gating->ports);
     free(gating->uses);
     free(gating->entries);
+    free(gating->shortages);
     free(gating);
 }
 

@@ -362,6 +362,13 @@ static void a_host_that_may_hold_keys_is_waited_for_whatever_its_probe_says(void
     grant_all(played);
     pass_gate(played);
     assert_gated(played, 0x102, port_of(1), "none");
+    host->key_count = 0;
+    host->keys_invalid = true; /* nobody knows */
+    pass_gate(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    host->keys_invalid = false;
+    pass_gate(played);
+    assert_gated(played, 0x102, port_of(1), "full");
 }
 
 static void a_new_key_of_a_network_comes_beside_the_old_one(void **state)
@@ -655,6 +662,169 @@ static void a_port_of_a_silent_node_does_not_come_by_a_static_partition(void **s
     assert_gated(played, 0x51, port_of(1), "full");
     assert_gated(played, 0x52, port_of(1), "full");
     assert_int_equal(played->gate.withheld, 0);
+}
+
+static void pin_port(struct grant_scene *played, uint32_t host_id, oneib_guid guid)
+{
+    struct oneib_ledger *ledger = &played->scene.ledger;
+    const struct oneib_ledger_host host = {.host_id = host_id};
+    const struct oneib_ledger_port port = {.guid = guid, .host_id = host_id};
+    oneib_ledger_pin(ledger, &host);
+    assert_int_equal(oneib_ledger_set_port(ledger, &port, &played->scene.err), 0);
+}
+
+/* A probe that fails, as while an adapter is reset, takes no key off a port, and opens none. */
+static void a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    pin_port(played, 1, port_of(1));
+    pin_port(played, 1, port_of(11));
+    PUT_IN_FORCE(played, "one9", 0x109, port_of(11));
+    add_network(&played->scene, 8, 0x102);
+    oneib_network_add_static(&played->scene.cloud.networks[1], port_of(1), ONEIB_FULL);
+    played->scene.cloud.hosts[0].port_count = 0;
+    grant_all(played);
+    send_grants(played, 1);
+    assert_null(granted(played, 1, 4, 0));
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x109, port_of(11), "none"); /* nothing is open at that */
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    pass(played);
+    assert_gated(played, 0x109, port_of(11), "full");
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(1), "none");
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
+/* Another host has the adapter now, and says so. */
+static void a_port_that_another_host_reports_waits_for_that_one_alone(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    pin_port(played, 3, port_of(1));
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void nothing_comes_to_a_port_of_a_host_that_is_gone(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    pin_port(played, 3, port_of(3));
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
+             port_of(3), ONEIB_FULL);
+    pass(played);
+    assert_gated(played, 0x50, port_of(3), "none");
+    oneib_ledger_unpin(&played->scene.ledger, 3);
+    pass(played);
+    assert_gated(played, 0x50, port_of(3), "full");
+}
+
+static void assert_all_comes(struct grant_scene *played, bool comes)
+{
+    pass(played);
+    assert_true((partition_of(&played->gate.table, 0x50) != NULL) == comes);
+}
+
+/* No port can be left out of it, and a VF may be mapped to the place that it would take there. */
+static void what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys(void **state)
+{
+    const struct oneib_ledger_host lost = {.host_id = 3};
+    struct grant_scene *played = *state;
+    settle(played);
+    add_node(played, 2)->state = ONEIB_NODE_UNHEARD; /* it was never granted anything */
+    add_wildcard(&played->scene,
+                 add_partition(&played->scene, &played->scene.static_partitions, "all", 0x50),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    assert_all_comes(played, true);
+    hold_key(&played->scene.cloud.hosts[1], 0x108);
+    assert_all_comes(played, false);
+    node_of(played, 2)->state = ONEIB_NODE_AWAITED;
+    assert_all_comes(played, true);
+    report(played, 2, 44, 9, 0x109); /* its port does not hold that */
+    assert_all_comes(played, false);
+    node_of(played, 2)->record_count = 0;
+    oneib_partition_table_clear(&played->scene.in_force);
+    assert_all_comes(played, false); /* VM 4 is open at what its port is to have first */
+    PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
+    assert_all_comes(played, true);
+    oneib_ledger_pin(&played->scene.ledger, &lost);
+    assert_all_comes(played, false);
+    add_wildcard(&played->scene,
+                 add_partition(&played->scene, &played->scene.in_force, "all", 0x50),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED); /* what is in force stays */
+    assert_all_comes(played, true);
+}
+
+/* A place too many would be the last one of the table, where what is not assigned leads. */
+static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 2; /* with the default partition */
+    struct oneib_partition_table *statics = &played->scene.static_partitions;
+    add_guid(&played->scene, add_partition(&played->scene, statics, "some", 0x50), port_of(1),
+             ONEIB_FULL);
+    pass(played); /* VM 4 has no place any more, and is open still */
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x50, port_of(1), "none");
+    oneib_partition_table_clear(statics);
+    add_wildcard(&played->scene, add_partition(&played->scene, statics, "all", 0x51),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_null(partition_of(&played->gate.table, 0x51));
+    send_grants(played, 1);
+    played->nodes[0].records[0].stage = ONEIB_VF_CLOSED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_non_null(partition_of(&played->gate.table, 0x51));
+}
+
+static void a_clusters_key_waits_beside_what_the_operators_partitions_have(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
+    PUT_IN_FORCE(played, "some", 0x50, port_of(1));
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
+             port_of(1), ONEIB_FULL);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x50, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "none");
+}
+
+/* What the operator's do not take there a cluster's may. */
+static void the_place_of_an_operators_partition_that_waits_is_not_lost(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
+             port_of(1), ONEIB_FULL);
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_gated(played, 0x50, port_of(1), "none");
 }
 
 /* A static partition is the operator's word: its key is not kept for a cluster. */
@@ -984,6 +1154,13 @@ int main(void)
         GRANT_TEST(what_is_kept_leaves_no_room_for_what_is_new),
         GRANT_TEST(the_default_partition_and_the_static_ones_are_as_desired),
         GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_a_static_partition),
+        GRANT_TEST(a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says),
+        GRANT_TEST(a_port_that_another_host_reports_waits_for_that_one_alone),
+        GRANT_TEST(nothing_comes_to_a_port_of_a_host_that_is_gone),
+        GRANT_TEST(what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys),
+        GRANT_TEST(the_operators_partitions_wait_where_what_is_kept_leaves_no_room),
+        GRANT_TEST(a_clusters_key_waits_beside_what_the_operators_partitions_have),
+        GRANT_TEST(the_place_of_an_operators_partition_that_waits_is_not_lost),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_for_nobody),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),

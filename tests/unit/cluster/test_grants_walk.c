@@ -2,7 +2,8 @@
 /*
  * A random walk of grants and gate. Nodes follow lists, open and close VFs, lose their connection
  * (and then do nothing at all), start anew; VMs come and go; networks change and lose their keys;
- * the daemon starts anew. Keys are put into the places of ports' tables as a subnet manager does:
+ * the daemon starts anew; probes report no adapter for a while, hosts leave OpenNebula and come back,
+ * and the operator's own partitions come and go. Keys are put into the places of ports' tables as a subnet manager does:
  * what is new takes the first that is free, which may be one that a VF of a lost node is still
  * mapped to.
  */
@@ -16,6 +17,9 @@
 #define KEYS 6
 #define SILENT_AFTER 2 /* turns */
 #define STEPS 4000
+#define KEY_OF_SOME 0x50 /* of the operator's partition that lists hosts' ports, */
+#define KEY_OF_ALL 0x51  /* and of the one that lists ALL */
+#define CLUSTER_OF_STATIC 1000
 
 struct place {
     oneib_pkey pkey; /* 0: free */
@@ -61,6 +65,9 @@ struct world {
     oneib_pkey keys[NETWORKS];
     oneib_pkey ib_keys[HOSTS][64]; /* the host's attribute */
     size_t ib_key_count[HOSTS];
+    bool probe_fails[HOSTS]; /* it reports no adapter */
+    bool is_gone[HOSTS];     /* OpenNebula has the host no more; it runs on */
+    bool some_are_static, all_are_static;
     bool hands_over; /* keys are given away without waiting: a node may then open a stranger's by a
                         list that it was sent before; all else holds as ever */
     unsigned turn;
@@ -72,22 +79,67 @@ static bool by_chance(struct world *world, unsigned one_in)
     return random_below(&world->random, one_in) == 0;
 }
 
+/* What the daemon knew of it. */
+static void forget_node(struct world *world, size_t index)
+{
+    const uint64_t serial = world->known[index].sent_serial + 1000;
+    world->known[index] = (struct known_node){.sent_serial = serial, .sent_at = world->turn};
+    world->played->snapshots[index].sent = NULL;
+    world->played->snapshots[index].record_count = 0;
+    world->played->snapshots[index].table_known = false;
+}
+
 /* ---- the cloud ------------------------------------------------------------------------------- */
+
+/* Whose key is known, and whose port, whatever its probe says. */
+static void pin_host(struct scene *scene, uint32_t host_id)
+{
+    const struct oneib_ledger_host host = {.host_id = host_id};
+    const struct oneib_ledger_port port = {.guid = port_of(host_id), .host_id = host_id};
+    oneib_ledger_pin(&scene->ledger, &host);
+    assert_int_equal(oneib_ledger_set_port(&scene->ledger, &port, &scene->err), 0);
+}
+
+static void build_host(struct world *world, size_t index)
+{
+    struct oneib_host *host = add_host(&world->played->scene, (uint32_t)index + 1);
+    host->ports[0].vfs_total = 8;
+    host->ports[0].pkeys_max = 4; /* the default partition and three more */
+    host->port_count = !world->probe_fails[index];
+    for (size_t i = 0; i < world->ib_key_count[index]; i++)
+        hold_key(host, world->ib_keys[index][i]);
+}
+
+static void build_static_partitions(struct world *world)
+{
+    struct scene *scene = &world->played->scene;
+    oneib_partition_table_clear(&scene->static_partitions);
+    if (world->some_are_static) {
+        struct oneib_partition *some =
+            add_partition(scene, &scene->static_partitions, "some", KEY_OF_SOME);
+        add_guid(scene, some, port_of(1), ONEIB_FULL);
+        add_guid(scene, some, port_of(2), ONEIB_FULL);
+    }
+    if (world->all_are_static)
+        add_wildcard(scene, add_partition(scene, &scene->static_partitions, "all", KEY_OF_ALL),
+                     ONEIB_MEMBER_ALL, ONEIB_FULL);
+}
 
 static void build_cloud(struct world *world)
 {
     struct scene *scene = &world->played->scene;
     oneib_cloud_clear(&scene->cloud);
     oneib_ledger_clear(&scene->ledger);
+    build_static_partitions(world);
     for (uint32_t i = 0; i < NETWORKS; i++) {
         struct oneib_network *network = add_network(scene, i, world->keys[i]);
         network->reservations_share = i == 0;
         network->parent_id = i == NETWORKS - 1 ? 0 : ONEIB_NO_ID; /* the last shares the first's */
     }
     for (uint32_t i = 0; i < HOSTS; i++) {
-        struct oneib_host *host = add_host(scene, i + 1);
-        host->ports[0].vfs_total = 8;
-        host->ports[0].pkeys_max = 4; /* the default partition and three more */
+        pin_host(scene, i + 1);
+        if (!world->is_gone[i])
+            build_host(world, i);
     }
     for (uint32_t i = 0; i < VMS; i++) {
         const struct vm *vm = &world->vms[i];
@@ -107,6 +159,9 @@ static bool is_resting(const struct world *world, oneib_pkey pkey)
     if (partition_of(&world->played->scene.in_force, pkey))
         return true;
     for (size_t i = 0; i < HOSTS; i++)
+        if (world->is_gone[i])
+            return true;
+    for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < world->ib_key_count[i]; j++)
             if (world->ib_keys[i][j] == pkey)
                 return true;
@@ -122,6 +177,27 @@ static void change_some_key(struct world *world)
             return;
     if (world->hands_over || !is_resting(world, pkey))
         world->keys[network] = pkey;
+}
+
+/* What OpenNebula and the operator say of hosts and ports. */
+static void change_site(struct world *world)
+{
+    const size_t index = random_below(&world->random, HOSTS);
+    switch (random_below(&world->random, 4)) {
+    case 0:
+        world->probe_fails[index] = !world->probe_fails[index] && by_chance(world, 2);
+        break;
+    case 1:
+        world->is_gone[index] = !world->is_gone[index] && by_chance(world, 4);
+        forget_node(world, index);
+        break;
+    case 2:
+        world->some_are_static = !world->some_are_static && by_chance(world, 2);
+        break;
+    case 3:
+        world->all_are_static = !world->all_are_static && by_chance(world, 2);
+        break;
+    }
 }
 
 static void change_vm(struct world *world)
@@ -234,7 +310,7 @@ static void step_node(struct world *world)
     }
     if (by_chance(world, 60)) /* a reboot */
         memset(node->vfs, 0, sizeof node->vfs);
-    if (!node->connected)
+    if (!node->connected || world->is_gone[index])
         return;
     watch(node);
     if (world->known[index].heard && world->played->snapshots[index].sent && by_chance(world, 2))
@@ -298,6 +374,8 @@ static void note_keys(struct world *world, size_t index)
 static uint32_t cluster_named(const struct oneib_partition *partition)
 {
     unsigned id;
+    if (partition->pkey == KEY_OF_SOME || partition->pkey == KEY_OF_ALL)
+        return CLUSTER_OF_STATIC + partition->pkey;
     assert_int_equal(sscanf(partition->name, "one%u", &id), 1);
     return id;
 }
@@ -313,7 +391,9 @@ static struct place *place_of(struct real_node *node, oneib_pkey pkey)
 static bool lists(const struct oneib_partition *partition, oneib_guid guid, bool *limited)
 {
     for (size_t i = 0; partition && i < partition->member_count; i++)
-        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid) {
+        if ((partition->members[i].kind == ONEIB_MEMBER_GUID &&
+             partition->members[i].guid == guid) ||
+            partition->pkey == KEY_OF_ALL) {
             *limited = partition->members[i].membership != ONEIB_FULL;
             return true;
         }
@@ -429,6 +509,8 @@ static void take_turn(struct world *world)
         judge_node(world, i);
     grant_all(played);
     for (size_t i = 0; i < HOSTS; i++) {
+        if (world->is_gone[i])
+            continue;
         note_keys(world, i);
         send_list(world, i);
         judge_node(world, i);
@@ -451,13 +533,8 @@ static void take_turn(struct world *world)
 
 static void start_daemon_anew(struct world *world)
 {
-    for (size_t i = 0; i < HOSTS; i++) {
-        const uint64_t serial = world->known[i].sent_serial + 1000;
-        world->known[i] = (struct known_node){.sent_serial = serial, .sent_at = world->turn};
-        world->played->snapshots[i].sent = NULL;
-        world->played->snapshots[i].record_count = 0;
-        world->played->snapshots[i].table_known = false;
-    }
+    for (size_t i = 0; i < HOSTS; i++)
+        forget_node(world, i);
 }
 
 static void step(struct world *world)
@@ -480,6 +557,8 @@ static void step(struct world *world)
     case 8:
         if (by_chance(world, 20))
             start_daemon_anew(world);
+        else if (by_chance(world, 4))
+            change_site(world);
         break;
     default:
         step_node(world);
@@ -491,6 +570,8 @@ static void step(struct world *world)
 /* Everybody is there, and nothing else happens: all comes to be as desired. */
 static void come_to_rest(struct world *world)
 {
+    memset(world->probe_fails, 0, sizeof world->probe_fails);
+    memset(world->is_gone, 0, sizeof world->is_gone);
     for (int i = 0; i < 8; i++) {
         take_turn(world);
         for (size_t j = 0; j < HOSTS; j++) {
@@ -536,7 +617,7 @@ static void walk(struct grant_scene *played, uint64_t seed, bool hands_over)
             come_to_rest(world);
     }
     /* It went somewhere. */
-    assert_true(world->opened > 100);
+    assert_true(world->opened > 80);
     assert_true(world->kept > 100);
     assert_true(world->withheld > 50);
     assert_true(world->cut > 20);
