@@ -271,6 +271,13 @@ bool oneib_node_is_in_doubt(const struct oneib_node *node)
     return node->identity.is_contested && node->heard_at >= 0 && !node->is_known_machine;
 }
 
+const oneib_guid *oneib_node_ports(const struct oneib_node *node, double now, size_t *count)
+{
+    const bool is_recent = node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS;
+    *count = is_recent ? node->port_count : 0;
+    return node->ports;
+}
+
 static bool is_given_back(const struct oneib_vf_record *record)
 {
     return record->stage == ONEIB_VF_RELEASING && record->pkey == 0 &&

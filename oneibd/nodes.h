@@ -111,6 +111,9 @@ enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now
  * clone. It is AWAITED at best: it is granted what the host is, and nothing that it says it has not
  * counts. */
 bool oneib_node_is_in_doubt(const struct oneib_node *node);
+/* The ports that are its adapters' by its own word now; none, when it has not reported for so long
+ * that it may be off, and an adapter of its in another host. Ascending; *count: how many. */
+const oneib_guid *oneib_node_ports(const struct oneib_node *node, double now, size_t *count);
 /* Nothing on it is anybody's: it follows the list that it was sent last, has told its whole table,
  * and that has nothing but functions that are closed, in no domain, and being given back. Their
  * GUIDs the SM lets go only when the port is up. */

@@ -61,14 +61,16 @@ static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *
         ONEIB_HOST_PORTS_MAX);
 }
 
-static int pin_ports_of(struct oneib_daemon *daemon, const struct oneib_node *node,
+static int pin_ports_of(struct oneib_daemon *daemon, const struct oneib_node *node, double now,
                         struct oneib_ledger *next, bool *changed, struct oneib_error *err)
 {
     const uint32_t host_id = node->identity.host_id;
-    for (size_t i = 0; i < node->port_count; i++) {
-        const struct oneib_ledger_port *known = oneib_ledger_port(next, node->ports[i]);
+    size_t count;
+    const oneib_guid *ports = oneib_node_ports(node, now, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_ledger_port *known = oneib_ledger_port(next, ports[i]);
         const struct oneib_ledger_port port = {
-            .guid = node->ports[i], .host_id = host_id, .since = (int64_t)time(NULL)};
+            .guid = ports[i], .host_id = host_id, .since = (int64_t)time(NULL)};
         if (known && known->host_id != host_id)
             note_anothers(daemon, node, known);
         if (known)
@@ -91,7 +93,7 @@ static int pin_all(struct oneib_daemon *daemon, struct oneib_ledger *next, bool 
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const struct oneib_node *node = &daemon->nodes.items[i];
         if (is_believed(node, now) && oneib_ledger_host(next, node->identity.host_id) &&
-            pin_ports_of(daemon, node, next, changed, err) < 0)
+            pin_ports_of(daemon, node, now, next, changed, err) < 0)
             return -1;
     }
     return 0;
@@ -114,6 +116,7 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
                               size_t *count)
 {
+    const double now = oneib_now_ms();
     size_t room = 0;
     *count = 0;
     for (size_t i = 0; i < daemon->nodes.count; i++)
@@ -121,9 +124,11 @@ void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_le
     *claims = oneib_alloc(room + 1, sizeof **claims);
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const struct oneib_node *node = &daemon->nodes.items[i];
-        for (size_t j = 0; j < node->port_count; j++)
-            (*claims)[(*count)++] = (struct oneib_ledger_port){.guid = node->ports[j],
-                                                               .host_id = node->identity.host_id};
+        size_t port_count;
+        const oneib_guid *ports = oneib_node_ports(node, now, &port_count);
+        for (size_t j = 0; j < port_count; j++)
+            (*claims)[(*count)++] =
+                (struct oneib_ledger_port){.guid = ports[j], .host_id = node->identity.host_id};
     }
 }
 

@@ -362,6 +362,29 @@ static void a_node_that_believes_another_daemon_owes_no_list(void **state)
     assert_int_equal(oneib_node_state(node, 4100), ONEIB_NODE_FOLLOWS);
 }
 
+/* Its adapter may be in another host by now: neither is that one's fence kept from its port, nor is
+ * the port pinned to the old one again. */
+static void a_node_that_reports_no_more_has_no_ports(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    size_t count;
+    oneib_node_ports(node, 0, &count);
+    assert_int_equal(count, 0);
+    report.port_count = 2;
+    report.ports[0] = 0x10;
+    report.ports[1] = 0x11;
+    hear(node, 0, 100);
+    list(node, 42, 100); /* that it does not follow in time says nothing of its ports */
+    assert_int_equal(oneib_node_ports(node, 99 + ONEIB_NODE_SILENT_MS, &count)[1], 0x11);
+    assert_int_equal(count, 2);
+    oneib_node_ports(node, 100 + ONEIB_NODE_SILENT_MS, &count);
+    assert_int_equal(count, 0);
+    hear(node, 0, 100 + ONEIB_NODE_SILENT_MS);
+    oneib_node_ports(node, 100 + ONEIB_NODE_SILENT_MS, &count);
+    assert_int_equal(count, 2);
+}
+
 static void a_node_that_reports_no_more_is_silent(void **state)
 {
     (void)state;
@@ -588,6 +611,7 @@ int main(void)
         test(a_service_that_began_anew_believes_nobody_for_a_moment),
         test(following_a_list_of_nobodys_is_following_none),
         test(a_node_that_believes_another_daemon_owes_no_list),
+        test(a_node_that_reports_no_more_has_no_ports),
         test(a_node_that_reports_no_more_is_silent),
         test(following_is_news_for_whoever_waits_for_it),
         test(another_table_is_news_and_the_same_is_none),
