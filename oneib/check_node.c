@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out on a node: whether oneib-node, which gives VFs to VMs, is there. */
+#include "base/finding.h"
+#include "hca/firmware.h"
 #include "hca/hca.h"
 #include "hca/place.h"
 #include "node/start_cores.h"
@@ -10,17 +12,32 @@
 
 static const char check_name[] = "node";
 
-static bool has_vfs(void)
+/* What firmware says of the subnet manager is a finding. */
+static bool has_vfs(struct oneib_findings *findings)
 {
     struct oneib_hcas hcas = {0};
     struct oneib_error unread;
     bool any = false;
-    if (oneib_hcas_read(ONEIB_HCA_VFS, &hcas, &unread) < 0)
+    if (oneib_hcas_read(ONEIB_HCA_VFS | ONEIB_HCA_FIRMWARE, &hcas, &unread) < 0)
         return false;
     for (size_t i = 0; i < hcas.count; i++)
         any = any || hcas.items[i].vf_count > 0;
+    oneib_firmware_note_sm(&hcas, findings);
     oneib_hcas_clear(&hcas);
     return any;
+}
+
+static void check_virtual_ports(const struct oneib_findings *unserved, uint32_t unseen,
+                                struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < unserved->count; i++)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, unserved->items[i].code, unserved->items[i].fix,
+                        "%s", unserved->items[i].text);
+    if (unserved->count == 0 && unseen > 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "virtual-ports-unread",
+                        "ask the subnet manager what these virtual ports hold",
+                        "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here",
+                        unseen);
 }
 
 /* Whoever cannot ask libvirt is told of that only where the operator wants cores to be kept. */
@@ -50,8 +67,9 @@ static void check_cores(struct oneib_checks *checks)
 void oneib_check_node(struct oneib_checks *checks)
 {
     struct oneib_service_list list = {0};
+    struct oneib_findings unserved = {0};
     struct oneib_error err = {0};
-    if (!has_vfs())
+    if (!has_vfs(&unserved))
         return;
     if (oneib_client_list(&list, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
@@ -71,11 +89,8 @@ void oneib_check_node(struct oneib_checks *checks)
         oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL,
                         "oneib-node answers: %zu virtual functions are given, %zu domains",
                         list.table.count, list.domains.count);
-    if (list.follows.unseen > 0)
-        oneib_check_add(checks, ONEIB_CHECK_WARN, "virtual-ports-unread",
-                        "ask the subnet manager what these virtual ports hold",
-                        "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here",
-                        list.follows.unseen);
+    check_virtual_ports(&unserved, list.follows.unseen, checks);
     check_cores(checks);
+    oneib_findings_clear(&unserved);
     oneib_service_list_clear(&list);
 }

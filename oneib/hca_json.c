@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hca/firmware.h"
 #include "ib/pkey.h"
 #include "oneib/verb_hca.h"
 
@@ -213,14 +214,20 @@ static json_t *error_json(const struct oneib_error *error)
     return error->code == ONEIB_ERROR_NONE ? json_null() : oneib_json_text(error->text);
 }
 
+static json_t *sm_json(const struct oneib_hca *hca)
+{
+    const enum oneib_sm_awareness sm = oneib_firmware_ask_sm(hca);
+    return sm == ONEIB_SM_UNKNOWN ? json_null() : json_boolean(sm == ONEIB_SM_AWARE);
+}
+
 static json_t *hca_json(const struct oneib_inventory *inventory, const struct oneib_hca *hca)
 {
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "name",
-                     oneib_json_text(hca->name), "driver", oneib_hca_driver_name(hca->driver),
-                     "pci", pci_json(&hca->pci), "node_guid", guid_json(hca->node_guid),
-                     "numa_node", numa_json(hca->numa_node), "vfs_supported",
-                     (json_int_t)hca->vfs_supported, "error", error_json(&hca->fault), "ports",
-                     ports_json(hca), "vfs", vfs_json(inventory, hca));
+    return json_pack(
+        "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "name", oneib_json_text(hca->name),
+        "driver", oneib_hca_driver_name(hca->driver), "pci", pci_json(&hca->pci), "node_guid",
+        guid_json(hca->node_guid), "numa_node", numa_json(hca->numa_node), "vfs_supported",
+        (json_int_t)hca->vfs_supported, "sm_knows_virtual_ports", sm_json(hca), "error",
+        error_json(&hca->fault), "ports", ports_json(hca), "vfs", vfs_json(inventory, hca));
 }
 
 int oneib_hca_json_write(const struct oneib_inventory *inventory, int64_t repaired,

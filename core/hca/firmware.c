@@ -40,6 +40,8 @@ struct fwctl_rpc {
     uint64_t out __attribute__((aligned(8)));
 };
 
+#define PORT_ACTIVE 4 /* IBA PortInfo.PortState */
+
 /* ---- the device ------------------------------------------------------------------------------ */
 
 struct oneib_firmware {
@@ -251,4 +253,42 @@ int oneib_firmware_read_port(const struct oneib_hca *hca, const struct oneib_vf 
     }
     *port = unseen(&failure);
     return 0;
+}
+
+/* ---- the subnet manager ---------------------------------------------------------------------- */
+
+/* Without an active link nobody has told firmware anything. */
+static bool has_active_link(const struct oneib_hca *hca)
+{
+    return hca->port_count == 1 && hca->ports[0].link_layer == ONEIB_LINK_INFINIBAND &&
+           hca->ports[0].state == PORT_ACTIVE;
+}
+
+enum oneib_sm_awareness oneib_firmware_ask_sm(const struct oneib_hca *hca)
+{
+    const struct oneib_firmware *firmware = hca->firmware;
+    uint8_t request[ONEIB_VPORT_REQUEST_SIZE], answer[ONEIB_VPORT_CONTEXT_ANSWER_SIZE] = {0};
+    size_t length = sizeof answer;
+    struct oneib_error ignored;
+    bool is_aware;
+    if (!firmware || firmware->fd < 0 || !has_active_link(hca))
+        return ONEIB_SM_UNKNOWN;
+    oneib_vport_ask_context(request);
+    if (ask(firmware, request, answer, &length, &ignored) < 0 ||
+        oneib_vport_read_context(answer, length, &is_aware, &ignored) < 0)
+        return ONEIB_SM_UNKNOWN;
+    return is_aware ? ONEIB_SM_AWARE : ONEIB_SM_UNAWARE;
+}
+
+void oneib_firmware_note_sm(const struct oneib_hcas *hcas, struct oneib_findings *findings)
+{
+    for (size_t i = 0; i < hcas->count; i++) {
+        const struct oneib_hca *hca = &hcas->items[i];
+        if (hca->vf_count > 0 && oneib_firmware_ask_sm(hca) == ONEIB_SM_UNAWARE)
+            oneib_findings_note(findings, ONEIB_WARNING, "virtual-ports-unserved",
+                                "use NVIDIA's subnet manager: docs/operator-nvidia.md",
+                                "the subnet manager does not know virtual ports, as firmware of "
+                                "%s says: its virtual functions get no P_Key",
+                                hca->name);
+    }
 }

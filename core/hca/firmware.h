@@ -12,6 +12,7 @@
 #define ONEIB_HCA_FIRMWARE_H
 
 #include "base/error.h"
+#include "base/finding.h"
 #include "hca/hca.h"
 #include "host/virtual_port.h"
 
@@ -32,5 +33,16 @@ void oneib_firmware_close(struct oneib_firmware *firmware);
  */
 int oneib_firmware_read_port(const struct oneib_hca *hca, const struct oneib_vf *vf,
                              struct oneib_virtual_port *port, struct oneib_error *err);
+
+/* What firmware says of the subnet manager of the adapter's link: whether it knows virtual ports. */
+enum oneib_sm_awareness {
+    ONEIB_SM_UNKNOWN, /* there is no way to firmware, it does not tell, or the link is not active */
+    ONEIB_SM_AWARE,
+    ONEIB_SM_UNAWARE,
+};
+/* Nothing follows from it but words: whether firmware sets that bit was never tried. */
+enum oneib_sm_awareness oneib_firmware_ask_sm(const struct oneib_hca *hca);
+/* The finding virtual-ports-unserved, of each adapter with VFs whose subnet manager is UNAWARE. */
+void oneib_firmware_note_sm(const struct oneib_hcas *hcas, struct oneib_findings *findings);
 
 #endif

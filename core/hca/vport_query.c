@@ -3,11 +3,12 @@
 #include <endian.h>
 #include <string.h>
 
-/* mlx5_ifc.h, MLX5_CMD_OP_QUERY_HCA_VPORT_GID and _PKEY */
+/* mlx5_ifc.h, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, _GID and _PKEY */
+#define QUERY_CONTEXT 0x762
 #define QUERY_GID 0x764
 #define QUERY_PKEYS 0x765
 
-/* Both requests: opcode 0-15, op_mod 48-63 (0), other_vport 64, port_num 76-79 (0), vport_number
+/* All requests: opcode 0-15, op_mod 48-63 (0), other_vport 64, port_num 76-79 (0), vport_number
  * 80-95, gid_index or pkey_index 112-127; bits, of which the first is a byte's highest. */
 #define OPCODE 0
 #define OTHER_VPORT 8
@@ -26,6 +27,10 @@
 #define INTERFACE_ID (PAYLOAD + 8) /* of a GID, behind its subnet prefix: the port's GUID */
 #define PKEY_SIZE 4                /* struct mlx5_ifc_pkey_bits: 16 bits reserved, 16 of the key */
 #define PKEY_IN_IT 2
+
+/* struct mlx5_ifc_hca_vport_context_bits: sm_virt_aware is bit 0x100. */
+#define SM_AWARE_BYTE (PAYLOAD + 0x100 / 8)
+#define SM_IS_AWARE 0x80
 
 static void put16(uint8_t *at, uint16_t value)
 {
@@ -51,6 +56,13 @@ void oneib_vport_ask_gid(uint8_t request[ONEIB_VPORT_REQUEST_SIZE], uint16_t vf)
 void oneib_vport_ask_pkeys(uint8_t request[ONEIB_VPORT_REQUEST_SIZE], uint16_t vf)
 {
     ask(request, QUERY_PKEYS, vf, ALL_PKEYS);
+}
+
+/* vport.c, mlx5_query_hca_vport_context() with other_vport 0: all else is 0. */
+void oneib_vport_ask_context(uint8_t request[ONEIB_VPORT_REQUEST_SIZE])
+{
+    memset(request, 0, ONEIB_VPORT_REQUEST_SIZE);
+    put16(request + OPCODE, QUERY_CONTEXT);
 }
 
 static uint32_t take32(const uint8_t *at)
@@ -95,5 +107,14 @@ int oneib_vport_read_pkeys(const uint8_t *answer, size_t length, uint16_t *pkeys
         memcpy(&big, answer + PAYLOAD + i * PKEY_SIZE + PKEY_IN_IT, sizeof big);
         pkeys[i] = be16toh(big);
     }
+    return 0;
+}
+
+int oneib_vport_read_context(const uint8_t *answer, size_t length, bool *sm_is_aware,
+                             struct oneib_error *err)
+{
+    if (check(answer, length, ONEIB_VPORT_CONTEXT_ANSWER_SIZE, err) < 0)
+        return -1;
+    *sm_is_aware = answer[SM_AWARE_BYTE] & SM_IS_AWARE;
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
+#include "hca/firmware.h"
 #include "hca/reservations.h"
 #include "node/inventory_internal.h"
 #include <inttypes.h>
@@ -264,12 +265,16 @@ static void judge_vfs(const struct judge *judge)
         judge_states_of(judge, &inventory->hcas.items[i]);
 }
 
-/* Nothing is wrong: but what keeps these VMs apart is not proved here. */
-static void judge_unseen(const struct judge *judge)
+/* Where the subnet manager gives no keys it is not asked what they are. */
+static void judge_virtual_ports(const struct judge *judge)
 {
-    const size_t unseen = judge->inventory->unseen;
-    if (!judge->with_states || unseen == 0)
+    const size_t unseen = judge->inventory->unseen, before = judge->findings->count;
+    if (!judge->with_states)
         return;
+    oneib_firmware_note_sm(&judge->inventory->hcas, judge->findings);
+    if (unseen == 0 || judge->findings->count > before)
+        return;
+    /* Nothing is wrong: but what keeps these VMs apart is not proved here. */
     oneib_findings_note(judge->findings, ONEIB_NOTICE, "virtual-ports-unread",
                         "ask the subnet manager what these virtual ports hold",
                         "what %zu open virtual function%s of mlx5 hold%s cannot be read on "
@@ -285,6 +290,6 @@ void oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states)
     judge_hcas(&judge);
     judge_records(&judge);
     judge_vfs(&judge);
-    judge_unseen(&judge);
+    judge_virtual_ports(&judge);
     oneib_findings_sort(&inventory->findings);
 }

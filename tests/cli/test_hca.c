@@ -317,6 +317,8 @@ static void what_a_virtual_port_holds_is_shown_or_said_not_to_be_read(void **sta
                     "no fwctl device of mlx5_0 (Linux 6.15, module mlx5_fwctl), and no driver of "
                     "the host's shows it as a device");
     assert_true(has_finding(document, "virtual-ports-unread"));
+    json_t *adapter = json_array_get(get(document, "adapters"), 0);
+    assert_true(json_is_null(get(adapter, "sm_knows_virtual_ports")));
     json_decref(document);
 }
 

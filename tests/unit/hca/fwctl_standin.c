@@ -60,6 +60,11 @@ void fwctl_set_port(unsigned number, unsigned vf, uint64_t guid, uint16_t first,
     put(number, word, value);
 }
 
+void fwctl_set_sm(unsigned number, bool is_aware)
+{
+    put(number, "sm ", is_aware ? "1" : "0");
+}
+
 void fwctl_set_fault(unsigned number, const char *fault)
 {
     put(number, "fault ", fault);
@@ -88,7 +93,7 @@ struct bits {
     unsigned at, count;
 };
 
-/* query_hca_vport_gid_in, query_hca_vport_pkey_in */
+/* query_hca_vport_gid_in, query_hca_vport_pkey_in; query_hca_vport_context_in without an index */
 static const struct bits in_opcode = {0x00, 0x10}, in_other_vport = {0x40, 0x1},
                          in_vport_number = {0x50, 0x10}, in_index = {0x70, 0x10};
 #define IN_SIZE 16
@@ -99,6 +104,15 @@ static const struct bits out_status = {0x00, 0x8}, out_syndrome = {0x20, 0x20},
 #define OUT_GID 0x80  /* array128_auto: 128 bits each */
 #define OUT_PKEY 0x80 /* pkey: 0x10 reserved, then 0x10 of the key */
 
+/* hca_vport_context, 0x1000 bits, in query_hca_vport_context_out */
+#define OUT_CONTEXT 0x80
+static const struct bits context_before_sm = {OUT_CONTEXT + 0x20, 0xe0},
+                         context_sm_virt_aware = {OUT_CONTEXT + 0x100, 0x1},
+                         context_has_smi_raw_grh = {OUT_CONTEXT + 0x101, 0x3},
+                         context_after_them = {OUT_CONTEXT + 0x104, 0xc};
+#define CONTEXT_BYTES (0x1000 / 8)
+
+#define CONTEXT_COMMAND 0x762
 #define GID_COMMAND 0x764
 #define PKEY_COMMAND 0x765
 #define ALL 0xffff
@@ -163,8 +177,13 @@ static bool has_fault(const char *text, const char *name, unsigned long numbers[
 /* What a strict firmware would look at: nothing else than these fields is set. */
 static bool is_strict(const uint8_t *in, uint32_t length)
 {
+    static const uint8_t own_context[IN_SIZE] = {CONTEXT_COMMAND >> 8, CONTEXT_COMMAND & 0xff};
     uint8_t same[IN_SIZE] = {0};
-    if (length != IN_SIZE || take(in, in_other_vport) != 1)
+    if (length != IN_SIZE)
+        return false;
+    if (take(in, in_opcode) == CONTEXT_COMMAND)
+        return memcmp(in, own_context, sizeof own_context) == 0;
+    if (take(in, in_other_vport) != 1)
         return false;
     give(same, in_opcode, take(in, in_opcode));
     give(same, in_other_vport, 1);
@@ -190,6 +209,34 @@ static void tell_pkeys(const struct port *port, uint8_t *out)
 {
     give(out, (struct bits){OUT_PKEY + 0x10, 0x10}, port->first);
     give(out, (struct bits){OUT_PKEY + 0x20 + 0x10, 0x10}, port->second);
+}
+
+/* The bits beside it say the opposite. */
+static void tell_context(bool is_aware, uint8_t *out)
+{
+    const uint64_t others = is_aware ? 0 : UINT64_MAX;
+    for (unsigned i = 0; i < context_before_sm.count; i += 0x20)
+        give(out, (struct bits){context_before_sm.at + i, 0x20}, others);
+    give(out, context_sm_virt_aware, is_aware);
+    give(out, context_has_smi_raw_grh, others);
+    give(out, context_after_them, others);
+}
+
+static void execute_context(const char *text, const struct rpc *rpc, const uint8_t *in,
+                            uint8_t *out)
+{
+    const char *sm = strstr(text, "sm ");
+    unsigned long fault[2];
+    if (has_fault(text, "status", fault))
+        refuse(out, (uint8_t)fault[0], (uint32_t)fault[1]);
+    else if (!sm)
+        refuse(out, BAD_OP, 0);
+    else if (!is_strict(in, rpc->in_length))
+        refuse(out, BAD_PARAM, 0);
+    else if (rpc->out_length != OUT_HEAD + CONTEXT_BYTES)
+        refuse(out, BAD_OUTP_LEN, 0);
+    else
+        tell_context(sm[3] == '1', out);
 }
 
 static void execute(const char *text, const struct rpc *rpc, const uint8_t *in, uint8_t *out)
@@ -223,7 +270,8 @@ static int fail(int error)
 static bool is_let_through(const struct rpc *rpc, const uint8_t *in)
 {
     const uint64_t opcode = take(in, in_opcode);
-    return (opcode == GID_COMMAND || opcode == PKEY_COMMAND) && rpc->scope == READ_ONLY;
+    return (opcode == GID_COMMAND || opcode == PKEY_COMMAND || opcode == CONTEXT_COMMAND) &&
+           rpc->scope == READ_ONLY;
 }
 
 static int run_command(const char *text, struct rpc *rpc)
@@ -240,7 +288,10 @@ static int run_command(const char *text, struct rpc *rpc)
         return fail(EMSGSIZE);
     if (!is_let_through(rpc, in))
         return fail(EBADMSG);
-    execute(text, rpc, in, out);
+    if (take(in, in_opcode) == CONTEXT_COMMAND)
+        execute_context(text, rpc, in, out);
+    else
+        execute(text, rpc, in, out);
     if (has_fault(text, "short", fault))
         rpc->out_length -= (uint32_t)fault[0];
     memcpy((uint8_t *)(uintptr_t)rpc->out, out, rpc->out_length);

@@ -9,6 +9,7 @@
 #define ONEIB_UNIT_FWCTL_STANDIN_H
 
 #include "tree.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ void fwctl_remove(unsigned number);
 /* What it tells of VF n: no other VF is known to it. first, second: the first two entries of its
  * table, all others are empty. */
 void fwctl_set_port(unsigned number, unsigned vf, uint64_t guid, uint16_t first, uint16_t second);
+
+/* What it says of the subnet manager, to whoever asks for the physical function's context; before
+ * that it refuses to say. */
+void fwctl_set_sm(unsigned number, bool is_aware);
 
 /*
  * From now on, "" for none of it:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What an mlx5 adapter's firmware tells of a VF's port through fwctl, which a stand-in plays. */
 #include "fwctl_standin.h"
+#include "hca/firmware.h"
 #include "hca/vf_port.h"
 #include <errno.h>
 #include <stdio.h>
@@ -259,6 +260,86 @@ static void a_device_that_has_gone_is_no_failure(void **state)
     assert_unseen("has just gone");
 }
 
+/* ---- what it says of the subnet manager ------------------------------------------------------ */
+
+static enum oneib_sm_awareness asked_of(const char *name)
+{
+    return oneib_firmware_ask_sm(oneib_hcas_find(&hcas, name));
+}
+
+static void whether_the_subnet_manager_knows_virtual_ports_is_told(void **state)
+{
+    (void)state;
+    fwctl_set_sm(0, true);
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_AWARE);
+    fwctl_set_sm(0, false);
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNAWARE);
+}
+
+static void what_firmware_does_not_say_of_it_stays_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNKNOWN); /* it does not know the command */
+    fwctl_set_sm(0, false);
+    static const char *const faults[] = {"errno 74", "errno 5", "status 0x02 0", "short 1"};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        fwctl_set_fault(0, faults[i]);
+        assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNKNOWN);
+    }
+    fwctl_remove(0);
+    read_adapters();
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNKNOWN);
+}
+
+/* Firmware that no subnet manager has talked to has been told nothing. */
+static void of_a_link_that_is_not_active_it_stays_unknown(void **state)
+{
+    (void)state;
+    fwctl_set_sm(0, false);
+    tree_write("2: INIT", "/sys/class/infiniband/mlx5_0/ports/1/state");
+    read_adapters();
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNKNOWN);
+}
+
+/* Nobody's VF is closed for it. */
+static void whoever_tells_of_the_subnet_manager_need_not_tell_of_ports(void **state)
+{
+    (void)state;
+    fwctl_set_fault(0, "no-keys");
+    fwctl_set_sm(0, true);
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_AWARE);
+    assert_unseen("status 0x02");
+}
+
+static void assert_findings(size_t count)
+{
+    struct oneib_findings findings = {0};
+    oneib_firmware_note_sm(&hcas, &findings);
+    assert_int_equal(findings.count, count);
+    if (count > 0) {
+        assert_string_equal(findings.items[0].code, "virtual-ports-unserved");
+        assert_says(findings.items[0].text, "mlx5_0");
+    }
+    oneib_findings_clear(&findings);
+}
+
+static void it_is_a_finding_where_vfs_get_no_key(void **state)
+{
+    (void)state;
+    assert_findings(0);
+    fwctl_set_sm(0, true);
+    assert_findings(0);
+    fwctl_set_sm(0, false);
+    assert_findings(1);
+    static const struct tree_hca without_vfs = {
+        .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:41:00.0", .vfs_supported = 3};
+    tree_remove_hca(&mlx5);
+    tree_add_hca(&without_vfs);
+    read_adapters();
+    assert_int_equal(asked_of("mlx5_0"), ONEIB_SM_UNAWARE);
+    assert_findings(0);
+}
+
 int main(void)
 {
 #define ON_ADAPTER(test) cmocka_unit_test_setup_teardown(test, open_adapter, close_adapter)
@@ -277,6 +358,11 @@ int main(void)
         ON_ADAPTER(a_short_answer_is_a_failure),
         ON_ADAPTER(an_adapter_that_is_broken_is_a_failure),
         ON_ADAPTER(a_device_that_has_gone_is_no_failure),
+        ON_ADAPTER(whether_the_subnet_manager_knows_virtual_ports_is_told),
+        ON_ADAPTER(what_firmware_does_not_say_of_it_stays_unknown),
+        ON_ADAPTER(of_a_link_that_is_not_active_it_stays_unknown),
+        ON_ADAPTER(whoever_tells_of_the_subnet_manager_need_not_tell_of_ports),
+        ON_ADAPTER(it_is_a_finding_where_vfs_get_no_key),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -4,7 +4,7 @@
  * this file defines in place of its client: it has the table, and notes what it is asked in a file.
  */
 #include "../domain/domain_lines.h"
-#include "../hca/tree.h"
+#include "../hca/fwctl_standin.h"
 #include "hca/reservations.h"
 #include "node/inventory.h"
 #include "node/start_reattach.h"
@@ -29,6 +29,7 @@ static struct oneib_config config = {.node = {.pkey_wait_ms = 1000, .guid_wait_m
 /* ---- stand-ins ------------------------------------------------------------------------------- */
 
 static bool reattach_fails, service_is_silent, libvirt_is_silent;
+static uint32_t unseen;
 static const char *refused; /* calls with these words; NULL: none */
 static struct oneib_text domains_here;
 
@@ -112,7 +113,8 @@ int oneib_client_wait(struct oneib_client *client, uint64_t wait_ms, struct onei
 int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err)
 {
     struct oneib_error damaged;
-    *list = (struct oneib_service_list){.domains_known = !libvirt_is_silent};
+    *list =
+        (struct oneib_service_list){.domains_known = !libvirt_is_silent, .follows.unseen = unseen};
     if (service_is_silent)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
     oneib_reservations_read(&list->table, &damaged);
@@ -214,6 +216,7 @@ static int make_node(void **state)
     config.node.host_vf_count = 0;
     reattach_fails = service_is_silent = libvirt_is_silent = false;
     refused = NULL;
+    unseen = 0;
     tree_add_hca(&adapter);
     tree_set_pkey(&adapter, 1, 3, 0x8005);
     put_domains(&(const struct domain){NULL, -1, false});
@@ -545,6 +548,29 @@ static void a_map_that_cannot_be_read_is_found_once(void **state)
 /* ---- repairing ------------------------------------------------------------------------------- */
 
 /* The VM came back to its VF after the look. */
+/* Whom nobody gives keys is not told to ask him for them. */
+static void
+a_subnet_manager_without_virtual_ports_is_named_instead_of_what_cannot_be_read(void **state)
+{
+    static const struct tree_hca mlx5 = {
+        .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:41:00.0", .vfs = 1};
+    (void)state;
+    tree_add_hca(&mlx5);
+    fwctl_add(&mlx5, 0);
+    unseen = 2;
+    found(true, "virtual-ports-unread", ONEIB_NOTICE, "what 2 open virtual functions of mlx5");
+    fwctl_set_sm(0, true);
+    found(true, "virtual-ports-unread", ONEIB_NOTICE, "what 2 open virtual functions of mlx5");
+    fwctl_set_sm(0, false);
+    found(true, "virtual-ports-unserved", ONEIB_WARNING, "firmware of mlx5_0 says");
+    unseen = 0;
+    found(true, "virtual-ports-unserved", ONEIB_WARNING, "firmware of mlx5_0 says");
+    unseen = 2;
+    struct oneib_inventory without = look(false);
+    assert_no_findings(&without);
+    oneib_inventory_clear(&without);
+}
+
 static void a_record_that_has_changed_since_is_left_alone(void **state)
 {
     (void)state;
@@ -702,6 +728,7 @@ int main(void)
         TEST(a_full_member_of_the_default_partition_is_found),
         TEST(an_adapter_that_cannot_be_read_is_found_and_has_no_free_vf),
         TEST(a_map_that_cannot_be_read_is_found_once),
+        TEST(a_subnet_manager_without_virtual_ports_is_named_instead_of_what_cannot_be_read),
         TEST(a_record_that_has_changed_since_is_left_alone),
         TEST(repair_closes_what_is_nobodys_and_open),
         TEST(repair_drops_records_whose_vf_is_gone),
