@@ -330,7 +330,7 @@ static void say_invalid_devices(struct oneib_work *work)
         if (work->cloud->networks[i].device_invalid &&
             work->entitlements[i].member_status != ONEIB_MEMBER_STATUS_NO_NETWORK)
             oneib_findings_note(work->findings, ONEIB_WARNING, "phydev-invalid",
-                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2",
+                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx5_0 or mlx4_0:2",
                                 "%s has a PHYDEV that names no adapter: its VMs get no members",
                                 oneib_name_network(work, work->cloud->networks[i].id).text);
 }
