@@ -147,6 +147,14 @@ what_a_vfs_own_port_holds_is_asked_of_firmware() {
     if on 2 oneib check | grep virtual-ports-unread; then fail "the service has not read it"; fi
 }
 
+firmware_names_a_subnet_manager_without_virtual_ports() {
+    has "$(on 2 oneib hca --json)" '"sm_knows_virtual_ports": *true'
+    on 2 'echo 1 >/sys/module/oneib_hca/parameters/sm_is_unaware'
+    has "$(on 2 'oneib check || true')" '^warn  *virtual-ports-unserved: .*firmware of mlx5_0'
+    has "$(on 2 'oneib hca 2>&1')" '\[virtual-ports-unserved\]'
+    on 2 'echo 0 >/sys/module/oneib_hca/parameters/sm_is_unaware'
+}
+
 its_link_goes_down_with_its_key() {
     first_key_is 0x7fff
     is_closed_by 'the loss of its key'
@@ -185,6 +193,7 @@ cases \
     without_the_service_nothing_is_given_and_the_command_is_named \
     nothing_is_left_of_it_in_the_end \
     what_a_vfs_own_port_holds_is_asked_of_firmware \
+    firmware_names_a_subnet_manager_without_virtual_ports \
     its_link_goes_down_with_its_key \
     firmware_that_does_not_tell_any_more_closes_it \
     the_adapter_is_as_it_was_in_the_end

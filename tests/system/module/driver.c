@@ -57,6 +57,10 @@ bool hca_firmware_refuses;
 module_param_named(firmware_refuses, hca_firmware_refuses, bool, 0644);
 MODULE_PARM_DESC(firmware_refuses, "and does not tell");
 
+bool hca_sm_is_unaware;
+module_param_named(sm_is_unaware, hca_sm_is_unaware, bool, 0644);
+MODULE_PARM_DESC(sm_is_unaware, "and says that the subnet manager does not know virtual ports");
+
 /* The port's. It is there as long as the adapter: a reset of the VF does not clear it. */
 void hca_give_guid(struct hca *hca, int vf, u64 guid)
 {

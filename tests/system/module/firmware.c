@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A stand-in for Linux's fwctl (drivers/fwctl, 6.15) and for the firmware of an mlx5 adapter behind
- * it: /dev/fwctl/fwctl0, whose parent is the PF. It answers what oneib asks of a VF's virtual port,
- * as include/uapi/fwctl/fwctl.h and include/linux/mlx5/mlx5_ifc.h of Linux have it, and refuses all
+ * it: /dev/fwctl/fwctl0, whose parent is the PF. It answers what oneib asks of a VF's virtual port
+ * and of the subnet manager, as include/uapi/fwctl/fwctl.h and include/linux/mlx5/mlx5_ifc.h of Linux have it, and refuses all
  * else. Nobody has compared it with an adapter.
  */
 #include "hca.h"
@@ -33,6 +33,7 @@ struct fwctl_rpc {
 	__aligned_u64 out;
 };
 
+#define QUERY_HCA_VPORT_CONTEXT 0x762
 #define QUERY_HCA_VPORT_GID 0x764
 #define QUERY_HCA_VPORT_PKEY 0x765
 #define ALL_PKEYS 0xffff
@@ -64,6 +65,11 @@ struct answer {
 			__be16 reserved;
 			__be16 pkey;
 		} pkeys[HCA_PKEYS];
+		struct {
+			u8 field_select_and_reserved[0x20];
+			u8 sm_virt_aware_in_its_first_bit;
+			u8 rest[0x200 - 0x21];
+		} context;
 	};
 };
 
@@ -89,6 +95,20 @@ static void tell_pkeys(const struct hca_vf *vf, struct answer *answer)
 
 	for (i = 0; i < HCA_PKEYS; i++)
 		answer->pkeys[i].pkey = cpu_to_be16(vf->pkeys[i]);
+}
+
+/* Of the PF's own port. */
+static void execute_context(const struct command *command, size_t room, struct answer *answer)
+{
+	if (hca_firmware_refuses)
+		answer->status = BAD_OP;
+	else if (command->other_vport_and_port || command->op_mod || command->vport_number ||
+		 command->index)
+		answer->status = BAD_PARAM;
+	else if (room != HEAD + sizeof(answer->context))
+		answer->status = BAD_OUTP_LEN;
+	else
+		answer->context.sm_virt_aware_in_its_first_bit = hca_sm_is_unaware ? 0 : 0x80;
 }
 
 /* What firmware makes of a command. */
@@ -122,13 +142,17 @@ static long run(struct fwctl_rpc *rpc)
 	if (copy_from_user(&command, u64_to_user_ptr(rpc->in), sizeof(command)))
 		return -EFAULT;
 	if (rpc->scope != RPC_DEBUG_READ_ONLY ||
-	    (be16_to_cpu(command.opcode) != QUERY_HCA_VPORT_GID &&
+	    (be16_to_cpu(command.opcode) != QUERY_HCA_VPORT_CONTEXT &&
+	     be16_to_cpu(command.opcode) != QUERY_HCA_VPORT_GID &&
 	     be16_to_cpu(command.opcode) != QUERY_HCA_VPORT_PKEY))
 		return -EBADMSG;
 	answer = kzalloc(sizeof(*answer), GFP_KERNEL);
 	if (!answer)
 		return -ENOMEM;
-	execute(&command, rpc->out_len, answer);
+	if (be16_to_cpu(command.opcode) == QUERY_HCA_VPORT_CONTEXT)
+		execute_context(&command, rpc->out_len, answer);
+	else
+		execute(&command, rpc->out_len, answer);
 	if (copy_to_user(u64_to_user_ptr(rpc->out), answer,
 			 min_t(size_t, rpc->out_len, sizeof(*answer))))
 		error = -EFAULT;

@@ -56,6 +56,7 @@ extern bool hca_has_sriov_files;
 extern bool hca_guid_pending;
 extern bool hca_has_firmware;
 extern bool hca_firmware_refuses;
+extern bool hca_sm_is_unaware;
 
 /* device.c */
 struct hca *hca_register(struct pci_dev *pf, const char *name);
