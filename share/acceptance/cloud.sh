@@ -7,7 +7,7 @@ note() { # VM FACT VALUE
 }
 
 of() { # VM FACT
-    [ ! -r "$work/$1/$2" ] || cat -- "$work/$1/$2"
+    if only_line "$work/$1/$2"; then printf '%s\n' "$only"; fi
 }
 
 mate_of() {

@@ -6,13 +6,25 @@
 tcp_port=18600
 
 both_have() { # TOOL VM VM
-    if grep -qx "tool $1" "$work/$2/look" && grep -qx "tool $1" "$work/$3/look"; then return 0; fi
+    if has_tool "$1" "$2" && has_tool "$1" "$3"; then return 0; fi
     outcome=no-tool
     return 1
 }
 
+has_tool() { # TOOL VM
+    while read -r fact value; do
+        if [ "$fact $value" = "tool $1" ]; then return 0; fi
+    done <"$work/$2/look"
+    return 1
+}
+
 look_of() { # VM FACT
-    sed -n "s/^$2 //p" "$work/$1/look" | head -n 1
+    while read -r fact value; do
+        if [ "$fact" = "$2" ]; then
+            printf '%s\n' "$value"
+            return
+        fi
+    done <"$work/$1/look"
 }
 
 # look_at VM IP FILE: what the VM has behind this address.
@@ -66,7 +78,8 @@ try() { # TOOL FROM TO
         in_guest "$2" 20 ping "$(look_of "$2" net)" "$(of "$3" ip)" || return 0
         ;;
     esac
-    case $(cat "$work/said") in
+    only_line "$work/said"
+    case $only in
     arrived) outcome=arrived ;;
     silent) outcome=silent ;;
     no-path) outcome=no-path ;;
@@ -130,7 +143,8 @@ try_within() { # TOOL FROM TO
 # Seconds since this tool has arrived there; a lot when it has not.
 age_of() { # TOOL FROM TO
     if [ -s "$work/reached-$1-$2-$3" ]; then
-        echo $(($(date +%s) - $(cat "$work/reached-$1-$2-$3")))
+        only_line "$work/reached-$1-$2-$3"
+        echo $(($(date +%s) - only))
     else
         echo 9999
     fi
@@ -184,7 +198,8 @@ ping_in_storage() { # VM IP
     outcome=broken
     look_at "$1" "$(of "$1" storage-ip)" look-storage || return 0
     in_guest "$1" 20 ping "$(sed -n 's/^net //p' "$work/$1/look-storage")" "$2" || return 0
-    case $(cat "$work/said") in arrived) outcome=arrived ;; silent) outcome=silent ;; esac
+    only_line "$work/said"
+    case $only in arrived) outcome=arrived ;; silent) outcome=silent ;; esac
 }
 
 # Both have reached the server just before, so their silence towards each other says something.

@@ -12,8 +12,8 @@ line() {
 
 # row RESULT WHAT [DETAIL]: ok; FAILED; not shown, which is no success; left out, which does not count.
 row() {
-    printf '%-9s  %-10s  %-30s  %s\n' "$1" "$stage" "$2" "${3-}" | sed 's/ *$//' >"$work/row"
-    line "$(cat "$work/row")"
+    columns=$(printf '%-9s  %-10s  %-30s  %s' "$1" "$stage" "$2" "${3-}")
+    line "${columns%"${columns##*[! ]}"}"
     case $1 in
     FAILED) failed=$((failed + 1)) ;;
     'not shown') unshown=$((unshown + 1)) ;;
