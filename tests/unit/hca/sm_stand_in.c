@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm_stand_in.h"
 #include "base/clock.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define PAUSE_NS 2000000L
+/* What inotify does not tell is seen by this look: that the directory is another, or a file can be
+ * written again. Without inotify, of which a user has not many, it is the pause. */
+#define LOOK_MS 50
+#define PAUSE_MS 2
 #define DELETED UINT64_MAX
 
 /* A process of its own, so that tests can fork without copying half a thread. */
@@ -27,6 +32,7 @@ struct shared {
 
 static struct shared *shared;
 static pid_t process;
+static int wake[2]; /* a pipe: `shared` has changed */
 static const struct tree_hca *adapter;
 
 static const char *name(void)
@@ -99,15 +105,51 @@ static void serve_key(void)
     free(path);
 }
 
-static void serve(void)
+static void serve_aliases(void)
 {
     static uint64_t shown[3][128];
+    for (unsigned port = 1; port <= (adapter->ports ? adapter->ports : 1); port++)
+        for (unsigned vf = 0; vf < adapter->vfs; vf++)
+            serve_alias(port, vf + 1, &shown[port][vf + 1]);
+}
+
+static void watch_aliases(int changes)
+{
+    for (unsigned port = 1; port <= (adapter->ports ? adapter->ports : 1); port++) {
+        char *path = tree_path("/sys/class/infiniband/%s/iov/ports/%u/admin_guids", name(), port);
+        inotify_add_watch(changes, path, IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_MOVED_TO);
+        free(path);
+    }
+}
+
+static int pause_until_a_look(int changes)
+{
+    const int pause = changes < 0 ? PAUSE_MS : LOOK_MS;
+    if (!shared->key_is_due)
+        return pause;
+    const double rest = shared->key_time - oneib_now_ms();
+    return rest < PAUSE_MS ? PAUSE_MS : rest < pause ? (int)rest : pause;
+}
+
+static void await_news(int changes)
+{
+    char news[4096];
+    struct pollfd files[] = {{.fd = wake[0], .events = POLLIN}, {.fd = changes, .events = POLLIN}};
+    poll(files, 2, pause_until_a_look(changes));
+    for (int i = 0; i < 2; i++)
+        while (files[i].fd >= 0 && read(files[i].fd, news, sizeof news) > 0)
+            ;
+}
+
+/* Looked at without a pause it would take as much of a processor as what is tested. */
+static void serve(void)
+{
+    const int changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     while (!shared->stopping) {
-        for (unsigned port = 1; port <= (adapter->ports ? adapter->ports : 1); port++)
-            for (unsigned vf = 0; vf < adapter->vfs; vf++)
-                serve_alias(port, vf + 1, &shown[port][vf + 1]);
+        watch_aliases(changes);
+        serve_aliases();
         serve_key();
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        await_news(changes);
     }
 }
 
@@ -115,7 +157,7 @@ void sm_start(const struct tree_hca *hca)
 {
     adapter = hca;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    if (shared == MAP_FAILED || pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
         abort();
     shared->accepts = true;
     shared->lets_go = true;
@@ -129,22 +171,34 @@ void sm_start(const struct tree_hca *hca)
     _exit(0);
 }
 
+/* A pipe that is full has told it already. */
+static void tell_process(void)
+{
+    if (write(wake[1], "", 1) < 0 && errno != EAGAIN)
+        abort();
+}
+
 void sm_stop(void)
 {
     shared->stopping = true;
+    tell_process();
     if (waitpid(process, NULL, 0) != process)
         abort();
     munmap(shared, sizeof *shared);
+    close(wake[0]);
+    close(wake[1]);
 }
 
 void sm_accept_guids(bool accept)
 {
     shared->accepts = accept;
+    tell_process();
 }
 
 void sm_let_guids_go(bool let_go)
 {
     shared->lets_go = let_go;
+    tell_process();
 }
 
 void sm_put_key_in(unsigned ms, unsigned port, unsigned index, uint16_t raw)
@@ -154,4 +208,5 @@ void sm_put_key_in(unsigned ms, unsigned port, unsigned index, uint16_t raw)
     shared->key_index = index;
     shared->key_raw = raw;
     shared->key_is_due = true;
+    tell_process();
 }
