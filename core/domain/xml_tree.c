@@ -40,7 +40,8 @@ static int parse_with(xmlParserCtxt *parser, const char *xml, size_t length, xml
     *document = xmlCtxtReadMemory(parser, xml, (int)length, NULL, "UTF-8", OPTIONS);
     if (has_document_type)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document has a document type");
-    /* Without memory libxml2 stops, and may return what it has as if that were all. */
+    /* Without memory libxml2 stops, and may return what it has as if that were all. That it was memory
+     * nothing says: XML_ERR_NO_MEMORY is also what a text is refused with that is too long. */
     return *document && !parser->disableSAX ? 0 : fail_parsing(parser, err);
 }
 
@@ -253,11 +254,11 @@ static void append_single_quoted(struct oneib_text *text, const char *xml)
 /* A document can be taken for a node: all begin alike (libxml/tree.h). */
 static int render(xmlNode *node, struct oneib_text *text, struct oneib_error *err)
 {
-    xmlBuffer *buffer = xmlBufferCreate();
+    xmlBuffer *buffer = oneib_allocated(xmlBufferCreate());
     xmlSaveCtxt *save =
-        buffer ? xmlSaveToBuffer(buffer, "UTF-8", XML_SAVE_NO_DECL | XML_SAVE_AS_XML) : NULL;
-    const bool is_written = save && xmlSaveTree(save, node) >= 0;
-    const bool is_saved = save && xmlSaveClose(save) >= 0 && is_written;
+        oneib_allocated(xmlSaveToBuffer(buffer, "UTF-8", XML_SAVE_NO_DECL | XML_SAVE_AS_XML));
+    const bool is_written = xmlSaveTree(save, node) >= 0;
+    const bool is_saved = xmlSaveClose(save) >= 0 && is_written;
     if (is_saved)
         append_single_quoted(text, (const char *)xmlBufferContent(buffer));
     xmlBufferFree(buffer);

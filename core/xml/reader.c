@@ -64,14 +64,12 @@ static bool begins_with_root(const char *xml, size_t length)
     return (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z') || first == '_';
 }
 
-static bool intern_names(struct oneib_reader *reader)
+static const xmlChar *intern(struct oneib_reader *reader, const char *name)
 {
-    for (size_t i = 0; i < ONEIB_NAME_COUNT; i++) {
-        reader->names[i] = xmlTextReaderConstString(reader->xml, (const xmlChar *)NAMES[i]);
-        if (!reader->names[i])
-            return false;
-    }
-    return true;
+    const xmlChar *own = xmlTextReaderConstString(reader->xml, (const xmlChar *)name);
+    if (!own)
+        oneib_out_of_memory();
+    return own;
 }
 
 static int check_document(const char *xml, size_t length, struct oneib_error *err)
@@ -93,8 +91,7 @@ static void ignore_message(void *context, const char *message, xmlParserSeveriti
     (void)locator;
 }
 
-static int start(struct oneib_reader *reader, const char *xml, size_t length,
-                 struct oneib_error *err)
+static void start(struct oneib_reader *reader, const char *xml, size_t length)
 {
     struct oneib_text *shortened = &reader->shortened;
     oneib_shorten_sections(xml, length, shortened);
@@ -102,11 +99,11 @@ static int start(struct oneib_reader *reader, const char *xml, size_t length,
         xml = shortened->data;
         length = shortened->length;
     }
-    reader->xml = xmlReaderForMemory(xml, (int)length, NULL, NULL, ONEIB_READER_OPTIONS);
-    if (!reader->xml || !intern_names(reader))
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document cannot be read");
+    reader->xml =
+        oneib_allocated(xmlReaderForMemory(xml, (int)length, NULL, NULL, ONEIB_READER_OPTIONS));
+    for (size_t i = 0; i < ONEIB_NAME_COUNT; i++)
+        reader->names[i] = intern(reader, NAMES[i]);
     xmlTextReaderSetErrorHandler(reader->xml, ignore_message, NULL);
-    return 0;
 }
 
 struct oneib_reader *oneib_reader_open(const char *xml, size_t length, struct oneib_error *err)
@@ -115,18 +112,15 @@ struct oneib_reader *oneib_reader_open(const char *xml, size_t length, struct on
         return NULL;
 
     struct oneib_reader *reader = oneib_alloc(1, sizeof *reader);
-    if (start(reader, xml, length, err) == 0)
-        return reader;
-    oneib_reader_close(reader);
-    return NULL;
+    start(reader, xml, length);
+    return reader;
 }
 
 void oneib_reader_close(struct oneib_reader *reader)
 {
     if (!reader)
         return;
-    if (reader->xml)
-        xmlFreeTextReader(reader->xml);
+    xmlFreeTextReader(reader->xml);
     oneib_text_clear(&reader->shortened);
     free(reader);
 }
@@ -144,6 +138,8 @@ int oneib_reader_refuse(struct oneib_reader *reader, const char *why, struct one
                       xmlTextReaderGetParserColumnNumber(reader->xml));
 }
 
+/* Lack of memory is among it: libxml2 says XML_ERR_NO_MEMORY of a text that is too long, too, and no
+ * document may end the process. */
 static int malformed(struct oneib_reader *reader, struct oneib_error *err)
 {
     return oneib_reader_refuse(reader, "is not well-formed XML, or was cut off", err);
