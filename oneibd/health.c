@@ -64,11 +64,20 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
                           (unsigned long long)daemon->metrics.members_held);
 }
 
+static void count_dropped(struct oneib_daemon *daemon)
+{
+    const struct oneib_grants_counts counts = oneib_post_counts(daemon->post);
+    daemon->metrics.node_keys_refused = counts.refused_keys;
+    daemon->metrics.node_messages_malformed = counts.malformed;
+    daemon->metrics.node_messages_flooding = counts.flooding;
+}
+
 void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
     if (daemon->has_cloud && daemon->snapshot.desired.table.count > 0)
         count_cloud(daemon);
     count_events(daemon);
+    count_dropped(daemon);
     if (!daemon->http)
         return;
     struct oneib_text metrics = {0};

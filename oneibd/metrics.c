@@ -191,6 +191,12 @@ static const struct number counters[] = {
     {"oneib_keys_given_total", OF(keys_given), "P_Keys given to networks without one."},
     {"oneib_host_updates_total", OF(host_updates),
      "Times that attributes of a host were written to oned."},
+    {"oneib_node_keys_refused_total", OF(node_keys_refused),
+     "Handshakes and messages at daemon.grants by keys that are no node's."},
+    {"oneib_node_messages_malformed_total", OF(node_messages_malformed),
+     "Messages of nodes that were not understood."},
+    {"oneib_node_messages_flooding_total", OF(node_messages_flooding),
+     "Messages of nodes beyond 100 a second, which were not looked at."},
 };
 
 static uint64_t value_of(const struct oneib_metrics *metrics, const struct number *number)

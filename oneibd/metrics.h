@@ -68,6 +68,7 @@ struct oneib_metrics {
     uint64_t looks; /* at oned, full_readings among them */
     uint64_t full_readings, writes, reloads, retries;
     uint64_t keys_given, host_updates;
+    uint64_t node_keys_refused, node_messages_malformed, node_messages_flooding;
     uint64_t errors[ONEIB_ERROR_CODES];
     struct oneib_histogram event_to_in_force;
 };

@@ -52,6 +52,7 @@ struct oneib_post {
     struct peer *peers;    /* owned; by key */
     size_t count;
     size_t next_taken; /* where taking goes on */
+    struct oneib_grants_counts counts;
     bool has_role;
     struct oneib_daemon_role role;
     double read_ms;
@@ -282,6 +283,13 @@ static void read_orders(struct oneib_post *post, bool *ends, bool *admits)
     pthread_mutex_unlock(&post->mutex);
 }
 
+static void keep_counts(struct oneib_post *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    post->counts = *oneib_grants_server_counts(post->server);
+    pthread_mutex_unlock(&post->mutex);
+}
+
 static int take_turn(struct oneib_post *post, bool admits, struct oneib_error *err)
 {
     if (admits)
@@ -314,6 +322,7 @@ static void *work(void *context)
             return NULL;
         const int status = take_turn(post, admits, &failure);
         tell(post, &failure);
+        keep_counts(post);
         if (status < 0)
             poll(NULL, 0, PAUSE_MS);
     }
@@ -412,6 +421,14 @@ void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const
                           size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
 {
     oneib_seal_keys(&post->sign, host_id, keys, count, text);
+}
+
+struct oneib_grants_counts oneib_post_counts(struct oneib_post *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    const struct oneib_grants_counts counts = post->counts;
+    pthread_mutex_unlock(&post->mutex);
+    return counts;
 }
 
 int oneib_post_fd(const struct oneib_post *post)

@@ -26,10 +26,10 @@ void oneib_post_close(struct oneib_post *post); /* NULL is fine */
 
 /* Random, never 0, another one for each oneib_post_open(). */
 uint64_t oneib_post_instance(const struct oneib_post *post);
-/* How nodes know this daemon: its public keys; address and `since` are empty. */
 /* Signs what a host may hold. */
 void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const oneib_pkey *keys,
                           size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
+/* How nodes know this daemon: its public keys; address and `since` are empty. */
 void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *daemon);
 
 /* Whom it hears from now on. What was to be sent to others, and what they said, is dropped. */
@@ -53,6 +53,8 @@ struct oneib_post_item {
 /* The next that has come: of each node its last report, and at most ONEIB_POST_WANTS wants. */
 #define ONEIB_POST_WANTS 8
 bool oneib_post_take(struct oneib_post *post, struct oneib_post_item *item);
+/* Of what was dropped, as it was when the thread last heard nodes. */
+struct oneib_grants_counts oneib_post_counts(struct oneib_post *post);
 /* Readable while there may be something to take. */
 int oneib_post_fd(const struct oneib_post *post);
 

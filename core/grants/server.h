@@ -50,8 +50,10 @@ int oneib_grants_server_send(struct oneib_grants_server *server,
  * so until oneib_grants_server_next() has returned 0. */
 int oneib_grants_server_fd(const struct oneib_grants_server *server);
 
+/* Since the server was opened. */
 struct oneib_grants_counts {
-    uint64_t received, sent, refused_keys, malformed, flooding;
+    uint64_t refused_keys; /* handshakes with a key, and messages by one, that is not admitted */
+    uint64_t malformed, flooding; /* messages that were dropped */
 };
 const struct oneib_grants_counts *
 oneib_grants_server_counts(const struct oneib_grants_server *server);

@@ -819,6 +819,7 @@ static void of_two_hosts_with_one_key_neither_is_heard(void **state)
     report();
     assert_false(hear(2000));
     await_metric("oneib_nodes", SCENE_HOSTS - 2);
+    await_metric_at_least("oneib_node_keys_refused_total", 1);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)

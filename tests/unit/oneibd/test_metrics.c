@@ -340,7 +340,10 @@ static void every_value_has_its_own_line(void **state)
                                           .reloads = 13,
                                           .retries = 14,
                                           .keys_given = 15,
-                                          .host_updates = UINT64_MAX};
+                                          .host_updates = UINT64_MAX,
+                                          .node_keys_refused = 16,
+                                          .node_messages_malformed = 17,
+                                          .node_messages_flooding = 18};
     ASSERT_SAYS(&metrics, "oneib_clusters 1", "oneib_members 2", "oneib_members_unverified 2",
                 "oneib_members_unserved 77", "oneib_virtual_ports_verified 10",
                 "oneib_virtual_ports_unread 9", "oneib_members_held 3", "oneib_vms 4",
@@ -350,7 +353,8 @@ static void every_value_has_its_own_line(void **state)
                 "oneib_events_delayed_total 23", "oneib_event_stream_gaps_total 9",
                 "oneib_looks_total 10", "oneib_full_readings_total 11", "oneib_writes_total 12",
                 "oneib_reloads_total 13", "oneib_retries_total 14", "oneib_keys_given_total 15",
-                "oneib_host_updates_total 18446744073709551615");
+                "oneib_host_updates_total 18446744073709551615", "oneib_node_keys_refused_total 16",
+                "oneib_node_messages_malformed_total 17", "oneib_node_messages_flooding_total 18");
 }
 
 static void violations_are_those_of_ports_and_of_findings(void **state)

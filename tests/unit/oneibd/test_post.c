@@ -312,6 +312,24 @@ static void who_is_not_admitted_any_more_is_heard_no_longer(void **state)
     challenge(1);
     assert_nothing_comes();
     assert_false(oneib_post_take(post, &item));
+    assert_true(oneib_post_counts(post).refused_keys > 0);
+}
+
+static void what_is_no_message_is_counted(void **state)
+{
+    (void)state;
+    admit(true);
+    set_role(oneib_now_ms());
+    connect_node();
+    assert_true(played_node_say_bytes(&node, "nothing", 7));
+    report((struct oneib_list_name){0}, 0);
+    struct oneib_post_item item = take();
+    free(item.report);
+    const double until = oneib_now_ms() + SOON_MS;
+    while (oneib_post_counts(post).malformed == 0 && oneib_now_ms() < until)
+        poll(NULL, 0, 1);
+    assert_int_equal(oneib_post_counts(post).malformed, 1);
+    assert_int_equal(oneib_post_counts(post).refused_keys, 0);
 }
 
 /* Who is turned away does not come again soon: at the daemon's start nobody is. */
@@ -361,6 +379,7 @@ int main(void)
         test(the_last_report_is_handed_over),
         test(wants_are_handed_over_once_and_are_bounded),
         test(who_is_not_admitted_any_more_is_heard_no_longer),
+        test(what_is_no_message_is_counted),
         test(who_comes_before_anybody_is_admitted_waits),
         test(another_start_is_another_instance_with_the_same_keys),
         test(a_place_that_is_taken_is_an_error_that_names_the_key),
