@@ -282,7 +282,7 @@ static int run_command(const char *text, struct rpc *rpc)
     commands++;
     if (rpc->size != sizeof *rpc)
         return fail(EINVAL);
-    if (has_fault(text, "errno", fault))
+    if (has_fault(text, "errno", fault) && commands > fault[1])
         return fail((int)fault[0]);
     if (rpc->in_length < OUT_HEAD || rpc->out_length < OUT_HEAD || rpc->out_length > sizeof out)
         return fail(EMSGSIZE);

@@ -29,7 +29,7 @@ void fwctl_set_sm(unsigned number, bool is_aware);
 
 /*
  * From now on, "" for none of it:
- *   "errno N"             no command gets through
+ *   "errno N"             no command gets through; "errno N C": after the first C of this program
  *   "status 0xSS 0xSYND"  firmware refuses each command
  *   "no-keys"             firmware refuses QUERY_HCA_VPORT_PKEY, with status 2
  *   "short N"             answers end N bytes too early

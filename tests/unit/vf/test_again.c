@@ -210,6 +210,20 @@ static void what_a_failed_attach_left_is_closed_at_once_and_used_again(void **st
 }
 
 /* It was not the NIC's before, whoever had it. */
+/* Nothing is open, meanwhile, that nobody has asked to be. */
+static void what_an_attach_left_open_is_closed_first(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const struct wanted wanted = attaching_of(42, 1, KEY);
+    give_key(42, 1);
+    set_mode_of_entry(0, 0, 0444);
+    assert_int_equal(try_to_give(&wanted, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
+    set_mode_of_entry(0, 0, 0644);
+}
+
 static void an_attach_that_fails_again_leaves_nothing(void **state)
 {
     (void)state;
@@ -394,6 +408,7 @@ int main(void)
         IN_SCENE(the_same_key_of_another_network_is_opened_anew),
         IN_SCENE(a_nic_that_is_attached_gets_a_vf_as_any_other),
         IN_SCENE(what_a_failed_attach_left_is_closed_at_once_and_used_again),
+        IN_SCENE(what_an_attach_left_open_is_closed_first),
         IN_SCENE(an_attach_that_fails_again_leaves_nothing),
         IN_SCENE(a_nic_that_is_attached_elsewhere_gets_another_vf_when_its_old_one_is_free),
         IN_SCENE(an_old_vf_that_is_not_let_go_of_ends_such_an_attach),

@@ -2,6 +2,8 @@
 /* What goes wrong while a VF is being assigned. */
 #include "scene.h"
 
+#define ANOTHER_GUID oneib_guid_encode(SITE + 1, 42, 1)
+
 static void a_map_that_cannot_be_opened_leaves_the_vf_free(void **state)
 {
     (void)state;
@@ -85,6 +87,115 @@ static void a_guid_that_cannot_be_taken_back_is_told_besides(void **state)
     assert_nothing_is_left();
 }
 
+static void what_was_undone_without_more_is_told_alone(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    assert_int_equal(try_to_give(&wanted, &record, &err), -1);
+    assert_null(strstr(err.text, "besides"));
+}
+
+static void assert_fails_unread(oneib_vfs_ticket ticket)
+{
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    set_mode_of_guid(0, 0);
+    const int result = finish(ticket, &record, &err);
+    set_mode_of_guid(0, 0644);
+    assert_int_equal(result, -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "admin_guids/1");
+}
+
+static void a_guid_that_cannot_be_read_is_not_waited_for(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    sm_accept_guids(false);
+    assert_fails_unread(begin(&wanted));
+}
+
+/* ---- another GUID ---------------------------------------------------------------------------- */
+
+/* Given, and then granted at another site; the SM does not let go of its GUID. */
+static oneib_vfs_ticket begin_with_another_guid(void)
+{
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    sm_let_guids_go(false);
+    wanted.grant.guid = ANOTHER_GUID;
+    return begin(&wanted);
+}
+
+static void an_old_guid_that_cannot_be_read_is_not_waited_for(void **state)
+{
+    (void)state;
+    assert_fails_unread(begin_with_another_guid());
+}
+
+static void another_guid_is_set_once_the_old_one_is_gone(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const oneib_vfs_ticket ticket = begin_with_another_guid();
+    for (int i = 0; i < 3; i++)
+        take_step();
+    assert_false(read_guid(0) == ANOTHER_GUID);
+    sm_let_guids_go(true);
+    if (finish(ticket, &record, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(read_guid(0), ANOTHER_GUID);
+}
+
+static void a_guid_that_the_sm_has_accepted_needs_no_leave(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    wanted.grant.pkey = OTHER_KEY;
+    wanted.grant.may_set_guid = false;
+    wanted.guid_wait_ms = 100;
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+}
+
+static void one_that_was_only_asked_for_does(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
+    sm_accept_guids(false);
+    defer_guid(&wanted, false);
+    wanted.guid_wait_ms = 50;
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID");
+    wanted.grant.may_set_guid = false;
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "oneibd has not allowed GUID");
+}
+
+static void what_can_be_neither_closed_nor_recorded_is_told_as_both(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    set_mode_of_entry(0, 0, 0);
+    tree_set_mode(0555, "/run/oneib");
+    const int result = finish(ticket, &record, &err);
+    tree_set_mode(0755, "/run/oneib");
+    set_mode_of_entry(0, 0, 0644);
+    assert_int_equal(result, -1);
+    assert_is_about(&err, err.code, "/run/oneib");
+    assert_is_about(&err, err.code, "besides, closing virtual function 0");
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -93,6 +204,13 @@ int main(void)
         IN_SCENE(a_vf_that_cannot_be_closed_stays_releasing),
         IN_SCENE(a_vf_that_cannot_be_read_is_not_handed_out),
         IN_SCENE(a_guid_that_cannot_be_taken_back_is_told_besides),
+        IN_SCENE(what_was_undone_without_more_is_told_alone),
+        IN_SCENE(a_guid_that_cannot_be_read_is_not_waited_for),
+        IN_SCENE(an_old_guid_that_cannot_be_read_is_not_waited_for),
+        IN_SCENE(another_guid_is_set_once_the_old_one_is_gone),
+        IN_SCENE(a_guid_that_the_sm_has_accepted_needs_no_leave),
+        IN_SCENE(one_that_was_only_asked_for_does),
+        IN_SCENE(what_can_be_neither_closed_nor_recorded_is_told_as_both),
         IN_SCENE(a_caller_that_gives_up_has_what_it_began_undone),
     };
     tree_open();

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define LOST "0000:99:00.1" /* of no adapter */
+
 static void a_nic_gets_a_vf_that_is_open_for_its_key_alone(void **state)
 {
     (void)state;
@@ -412,24 +414,91 @@ static void the_other_port_is_opened_when_it_is_named(void **state)
     tree_remove_hca(&dual);
 }
 
+static void put_record_of_lost_vf(enum oneib_vf_stage stage)
+{
+    struct oneib_error err = {0};
+    struct oneib_vf_record record = {.index = 9,
+                                     .port = 1,
+                                     .device = "mlx4_0",
+                                     .vm_id = 42,
+                                     .nic_id = 1,
+                                     .network_id = NETWORK,
+                                     .pkey = KEY,
+                                     .stage = stage};
+    oneib_pci_parse(LOST, &record.vf);
+    assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
+}
+
 static void a_nic_whose_vf_is_gone_from_the_host_gets_another(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_error err = {0};
-    record = (struct oneib_vf_record){.index = 9,
-                                      .port = 1,
-                                      .device = "mlx4_0",
-                                      .vm_id = 42,
-                                      .nic_id = 1,
-                                      .pkey = KEY,
-                                      .stage = ONEIB_VF_OPEN};
-    oneib_pci_parse("0000:99:00.1", &record.vf);
-    assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
     const struct wanted wanted = wanted_of(42, 1, KEY);
+    put_record_of_lost_vf(ONEIB_VF_OPEN);
     give(&wanted, &record);
     assert_int_equal(record.index, 0);
     assert_int_equal(count_records(), 1);
+}
+
+/* Its place is where it is, whatever it was called. */
+static void a_record_names_the_adapter_as_it_is_called_now(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    strcpy(record.device, "mlx4_9");
+    assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
+    give(&wanted, &record);
+    assert_string_equal(record.device, "mlx4_0");
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+}
+
+static void who_waits_for_a_vf_that_is_gone_is_told_when_its_nic_gets_another(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct oneib_pci lost;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    put_record_of_lost_vf(ONEIB_VF_PREPARING);
+    oneib_pci_parse(LOST, &lost);
+    oneib_vfs_begin(vfs, &lost, ONEIB_VF_PREPARE)->wish = 77;
+    const oneib_vfs_ticket ticket = oneib_vfs_ticket_of_wish(vfs, 77);
+    give(&wanted, &record);
+    assert_int_equal(record.index, 0);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "it was asked for anew meanwhile");
+}
+
+static void a_vf_that_is_there_and_that_no_adapter_shows_is_not_given(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    tree_make_directory("/sys/bus/pci/devices/" LOST);
+    put_record_of_lost_vf(ONEIB_VF_CLOSED);
+    assert_give_fails(&wanted, ONEIB_ERROR_NOT_FOUND, "no InfiniBand adapter of this host shows");
+    assert_int_equal(count_records(), 1);
+}
+
+static void a_nic_has_a_number_from_0_to_255(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    oneib_vfs_ticket ticket;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    grant(&wanted);
+    for (int32_t nic_id = -255; nic_id <= 257; nic_id += 512) {
+        wanted.request.nic_id = nic_id;
+        assert_int_equal(oneib_vfs_have(vfs, &wanted.request, &record, &ticket, &err), -1);
+        assert_is_about(&err, ONEIB_ERROR_INPUT, "which NIC?");
+    }
+    assert_int_equal(count_records(), 0);
+    wanted = wanted_of(42, UINT8_MAX, KEY);
+    give(&wanted, &record);
+    assert_int_equal(record.nic_id, UINT8_MAX);
 }
 
 static void what_a_dead_call_left_is_not_opened_when_a_domain_has_it(void **state)
@@ -508,6 +577,10 @@ int main(void)
         IN_SCENE(a_nic_keeps_to_the_adapter_that_it_is_on),
         IN_SCENE(the_other_port_is_opened_when_it_is_named),
         IN_SCENE(a_nic_whose_vf_is_gone_from_the_host_gets_another),
+        IN_SCENE(a_record_names_the_adapter_as_it_is_called_now),
+        IN_SCENE(who_waits_for_a_vf_that_is_gone_is_told_when_its_nic_gets_another),
+        IN_SCENE(a_vf_that_is_there_and_that_no_adapter_shows_is_not_given),
+        IN_SCENE(a_nic_has_a_number_from_0_to_255),
         IN_SCENE(what_a_dead_call_left_is_not_opened_when_a_domain_has_it),
         IN_SCENE(an_mlx5_vf_is_opened_without_looking_for_its_key),
     };

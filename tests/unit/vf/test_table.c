@@ -111,6 +111,8 @@ static void a_nic_that_cannot_be_recorded_any_more_is_closed(void **state)
     assert_give_fails(&wanted, ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): ");
     assert_closed(&hca, 0);
     let_write();
+    settle();
+    assert_int_equal(count_records(), 1);
     give(&wanted, &record);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
 }

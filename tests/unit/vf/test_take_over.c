@@ -70,6 +70,22 @@ static void why_it_cannot_be_anothers_is_told(void **state)
     assert_int_equal(count_records(), 4);
 }
 
+/* Whose it is, and what it may still be open for, is in its record. */
+static void one_that_cannot_be_closed_stays_who_it_was(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    set_mode_of_entry(1, 0, 0000);
+    assert_int_equal(try_to_give(&wanted, &record, &err), -1);
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_RELEASING);
+    assert_false(find_record(50, 1, &record));
+    set_mode_of_entry(1, 0, 0644);
+}
+
 static void one_that_is_free_is_taken_before(void **state)
 {
     (void)state;
@@ -239,6 +255,27 @@ static void who_asks_for_something_else_ends_what_was_asked_before(void **state)
     assert_ends(ticket, "VM 50 NIC 1: it was asked for anew meanwhile");
 }
 
+static void one_whose_adapter_is_none_any_more_is_refused(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    struct wanted newer = wanted;
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    strcpy(newer.grant.device, "mlx4_7");
+    assert_give_fails(&newer, ONEIB_ERROR_NOT_FOUND, "VM 50 NIC 1: this host has no adapter");
+    assert_ends(ticket, "VM 50 NIC 1: it was asked for anew meanwhile");
+}
+
+static void a_release_of_another_nic_leaves_it_waiting(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    assert_int_equal(release(50, 0), 0);
+    sm_let_guids_go(true);
+    assert_ends(ticket, NULL);
+}
+
 static void a_vm_that_is_released_meanwhile_gets_nothing(void **state)
 {
     (void)state;
@@ -295,6 +332,7 @@ int main(void)
         IN_SCENE(it_is_anothers_when_none_is_free),
         IN_SCENE(the_one_that_ended_first_is_taken),
         IN_SCENE(why_it_cannot_be_anothers_is_told),
+        IN_SCENE(one_that_cannot_be_closed_stays_who_it_was),
         IN_SCENE(one_that_is_free_is_taken_before),
         IN_SCENE(one_that_has_just_ended_may_be_starting_anew),
         IN_SCENE(what_a_vm_is_about_to_start_with_is_its_own),
@@ -306,6 +344,8 @@ int main(void)
         IN_SCENE(who_asks_twice_waits_for_one),
         IN_SCENE(who_asks_twice_is_told_of_his_own_both_times),
         IN_SCENE(who_asks_for_something_else_ends_what_was_asked_before),
+        IN_SCENE(one_whose_adapter_is_none_any_more_is_refused),
+        IN_SCENE(a_release_of_another_nic_leaves_it_waiting),
         IN_SCENE(a_vm_that_is_released_meanwhile_gets_nothing),
         IN_SCENE(the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf),
         IN_SCENE(the_old_vm_that_is_attached_elsewhere_leaves_nobody_waiting_for_ever),

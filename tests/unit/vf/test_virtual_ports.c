@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "hca/vf_port.h"
 #include "scene.h"
+#include <errno.h>
 
 #define PORT "/sys/class/infiniband/mlx5_1/ports/1/%s"
+#define POLICY "/sys/class/infiniband/mlx5_0/device/sriov/0/policy"
 #define GIVEN 0x0200070000002a01 /* VM 42 NIC 1 at site 7 */
 #define DEFAULT 0x7fff
 
@@ -64,7 +66,7 @@ static void set_port(uint64_t guid, uint16_t first, uint16_t second)
 static bool is_link_up(void)
 {
     char text[16];
-    tree_read(text, sizeof text, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
+    tree_read(text, sizeof text, POLICY);
     return strcmp(text, "Follow") == 0;
 }
 
@@ -190,6 +192,49 @@ static void without_its_key_it_is_closed_and_free_again(void **state)
     assert_int_equal(count_records(), 0);
 }
 
+/* Who could not see what a link leads to, or whether it is up, calls nothing open. */
+static void a_link_that_cannot_be_read_is_not_called_open(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_port();
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    set_port(GIVEN, FULL | KEY, DEFAULT);
+    tree_set_mode(0200, POLICY);
+    const int result = finish(ticket, &record, &err);
+    tree_set_mode(0644, POLICY);
+    assert_int_equal(result, -1);
+    assert_false(is_link_up());
+}
+
+static void a_link_that_cannot_be_read_is_taken_down_when_the_list_is_old(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_port();
+    begin(&wanted);
+    tell_grants(false);
+    assert_true(is_link_up());
+    tree_set_mode(0200, POLICY);
+    assert_true(take_step());
+    tree_set_mode(0644, POLICY);
+    assert_false(is_link_up());
+}
+
+static void
+a_link_that_cannot_be_read_is_taken_down_when_its_port_holds_what_is_others(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_port();
+    begin(&wanted);
+    set_port(GIVEN, FULL | KEY, FULL | OTHER_KEY);
+    assert_true(is_link_up());
+    tree_set_mode(0200, POLICY);
+    assert_true(take_step());
+    tree_set_mode(0644, POLICY);
+    assert_false(is_link_up());
+}
+
 /* The attacker: whoever had the VF, or an SM that makes everybody a full member. */
 static void while_the_port_holds_what_is_others_its_link_is_down(void **state)
 {
@@ -199,12 +244,12 @@ static void while_the_port_holds_what_is_others_its_link_is_down(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         set_port(GIVEN, FULL | KEY, others[i]);
         /* Not for a moment is it up: whoever would set it now fails. */
-        tree_set_mode(0444, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
+        tree_set_mode(0444, POLICY);
         const oneib_vfs_ticket ticket = begin(&wanted);
         assert_false(is_link_up());
         wait_a_moment();
         assert_true(is_busy(ticket) && !is_link_up());
-        tree_set_mode(0644, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
+        tree_set_mode(0644, POLICY);
         set_port(GIVEN, FULL | KEY, DEFAULT);
         finish_open(ticket);
         assert_int_equal(release(42, 1), 1);
@@ -389,6 +434,43 @@ static void what_firmware_told_is_known_however_often_adapters_are_read(void **s
     assert_false(is_link_up());
 }
 
+/* The port lacks its key, and its link is up: the next look is two commands, and so is the one after
+ * its link was found up. */
+static oneib_vfs_ticket begin_with_one_look_left(int error)
+{
+    char fault[64];
+    const struct wanted wanted = wanted_port();
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    assert_true(is_link_up());
+    snprintf(fault, sizeof fault, "errno %d %zu", error, fwctl_commands() + 2);
+    fwctl_set_fault(0, fault);
+    assert_true(take_step());
+    return ticket;
+}
+
+static void what_is_seen_no_more_after_its_link_came_up_is_not_proved(void **state)
+{
+    (void)state;
+    const oneib_vfs_ticket ticket = begin_with_one_look_left(ENODEV);
+    assert_true(is_busy(ticket));
+    assert_false(is_link_up());
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_PREPARING);
+    oneib_vfs_forget(vfs, ticket);
+    settle();
+}
+
+static void firmware_that_fails_after_the_link_came_up_closes_the_vf(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const oneib_vfs_ticket ticket = begin_with_one_look_left(EIO);
+    assert_false(is_link_up());
+    assert_int_equal(oneib_vfs_progress(vfs, ticket, &record, &err), ONEIB_VFS_FAILED);
+    oneib_vfs_forget(vfs, ticket);
+    settle();
+}
+
 static void by_an_answer_that_is_cut_nothing_is_opened(void **state)
 {
     (void)state;
@@ -556,6 +638,9 @@ int main(void)
         IN_PORTS(the_port_must_answer_to_the_guid_that_was_set),
         IN_PORTS(without_its_key_it_is_closed_and_free_again),
         IN_PORTS(while_the_port_holds_what_is_others_its_link_is_down),
+        BY_SYSFS(a_link_that_cannot_be_read_is_not_called_open),
+        BY_SYSFS(a_link_that_cannot_be_read_is_taken_down_when_the_list_is_old),
+        BY_SYSFS(a_link_that_cannot_be_read_is_taken_down_when_its_port_holds_what_is_others),
         IN_PORTS(a_limited_nic_is_not_widened_by_a_full_entry),
         IN_PORTS(with_the_key_first_the_link_stays_down_until_it_is_there),
         IN_PORTS(a_deferred_guid_is_not_waited_for_but_harm_is_seen),
@@ -574,6 +659,8 @@ int main(void)
         BY_FIRMWARE(where_firmware_does_not_tell_a_vf_is_opened_by_its_grant),
         BY_FIRMWARE(firmware_that_told_and_does_not_tell_any_more_closes_the_vf),
         BY_FIRMWARE(what_firmware_told_is_known_however_often_adapters_are_read),
+        BY_FIRMWARE(what_is_seen_no_more_after_its_link_came_up_is_not_proved),
+        BY_FIRMWARE(firmware_that_fails_after_the_link_came_up_closes_the_vf),
         BY_FIRMWARE(by_an_answer_that_is_cut_nothing_is_opened),
         BY_FIRMWARE(a_device_that_comes_later_is_used),
         BY_FIRMWARE(its_device_is_opened_with_the_engine),
