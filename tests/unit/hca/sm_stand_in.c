@@ -135,7 +135,9 @@ static void await_news(int changes)
 {
     char news[4096];
     struct pollfd files[] = {{.fd = wake[0], .events = POLLIN}, {.fd = changes, .events = POLLIN}};
-    poll(files, 2, pause_until_a_look(changes));
+    /* An answer takes a moment, as a subnet manager's does. */
+    if (poll(files, 2, pause_until_a_look(changes)) > 0)
+        oneib_sleep_ms(PAUSE_MS);
     for (int i = 0; i < 2; i++)
         while (files[i].fd >= 0 && read(files[i].fd, news, sizeof news) > 0)
             ;

@@ -161,12 +161,14 @@ static void refuse_to_open(unsigned vf, mode_t mode)
 static void a_have_is_answered_at_once_and_its_wait_when_the_vf_is_open(void **state)
 {
     (void)state;
+    sm_accept_guids(false);
     begin_log();
     const struct oneib_answer first = ask_to_have(&peers[0], 1);
     ask(&peers[0], ONEIB_REQUEST_WAIT);
     const enum oneib_peer_state then = peers[0].state;
     oneib_requests_go_on(&requests, &peers[0]);
     const enum oneib_peer_state still = peers[0].state;
+    sm_accept_guids(true);
     wait_for_all(&peers[0]);
     end_log();
     assert_int_equal(first.kind, ONEIB_ANSWER_RECORD);
@@ -250,6 +252,7 @@ static void what_is_refused_is_logged_with_who_asked(void **state)
 static void who_goes_has_what_he_began_undone(void **state)
 {
     (void)state;
+    sm_accept_guids(false);
     ask_to_have(&peers[0], 1);
     ask(&peers[1], ONEIB_REQUEST_LIST);
     assert_int_equal(peers[1].state, ONEIB_PEER_SAYING);
@@ -266,11 +269,13 @@ static void a_release_is_waited_for_until_its_vf_is_free(void **state)
 {
     (void)state;
     give(1);
+    sm_let_guids_go(false);
     begin_log();
     const struct oneib_answer answer = ask_to_release(&peers[0], 42, -1);
     ask(&peers[0], ONEIB_REQUEST_WAIT);
     const enum oneib_peer_state then = peers[0].state;
     end_log();
+    sm_let_guids_go(true);
     assert_int_equal(answer.kind, ONEIB_ANSWER_RELEASED);
     assert_int_equal(answer.released.lingering, 1);
     assert_int_equal(then, ONEIB_PEER_WAITING);
