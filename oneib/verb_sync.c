@@ -22,6 +22,7 @@ struct work {
     size_t entries_adopted;
     size_t keys_given, keys_waiting; /* by oneibd, meanwhile; not yet */
     bool has_daemon;                 /* one that gives them runs here */
+    size_t left;                     /* members that oneibd is to add */
     struct oneib_places places;
     struct oneib_changes changes;
     bool written; /* the file was not as it should be */
@@ -96,6 +97,7 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     struct oneib_reading *reading = work->reading;
     struct oneib_snapshot *snapshot = &reading->snapshot;
 
+    oneib_snapshot_leave_to_daemon(reading->session.sm, snapshot, &work->left);
     work->written = snapshot->changed;
     oneib_places_make(snapshot, reading->session.config.site, &work->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes);
@@ -105,6 +107,15 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
         return -1;
     oneib_members_changed(snapshot, &work->changes, &work->members);
     return 0;
+}
+
+/* It would look soon by itself. */
+static int have_the_rest_done(const struct work *work, struct oneib_error *err)
+{
+    int process;
+    return work->left > 0 ? oneib_daemon_call(oneib_config_state(&work->reading->session.config),
+                                              &process, err)
+                          : 0;
 }
 
 static void append_file(const struct work *work, struct oneib_text *text)
@@ -180,12 +191,21 @@ static void append_keys(const struct work *work, struct oneib_text *text)
     }
 }
 
+static void append_left(const struct work *work, struct oneib_text *text)
+{
+    if (work->left == 0)
+        return;
+    oneib_append_count(text, work->left, "member");
+    oneib_text_append(text, " left to oneibd, which hears what is open on their hosts\n");
+}
+
 static int print_text(const struct work *work, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     append_keys(work, &text);
     oneib_members_append(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
+    append_left(work, &text);
     if (work->reading->snapshot.held > 0) {
         oneib_append_count(&text, work->reading->snapshot.held, "removal");
         oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
@@ -218,7 +238,7 @@ static int print_json(const struct work *work, struct oneib_error *err)
     const struct oneib_apply_result *result = &work->result;
     const struct oneib_session *session = &work->reading->session;
     return oneib_json_write(
-        json_pack("{s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o}",
+        json_pack("{s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:b, s:o, s:o, s:o, s:o}",
                   "outcome", outcome_name(result->outcome), "written",
                   (int)(work->written && result->outcome != ONEIB_UNCHANGED), "adopted",
                   (int)work->adopted, "keys_given", (json_int_t)work->keys_given, "keys_waiting",
@@ -226,9 +246,9 @@ static int print_json(const struct work *work, struct oneib_error *err)
                   "mads_sent", (json_int_t)oneib_fabric_mads_sent(session->fabric), "in_force_ms",
                   result->outcome == ONEIB_APPLIED ? milliseconds_json(result->in_force_ms)
                                                    : json_null(),
-                  "held", (json_int_t)work->reading->snapshot.held, "in_force",
-                  (int)!oneib_deviates(work->reading, &work->result.verification), "changes",
-                  oneib_changes_json(&work->places, &work->changes), "members",
+                  "held", (json_int_t)work->reading->snapshot.held, "left", (json_int_t)work->left,
+                  "in_force", (int)!oneib_deviates(work->reading, &work->result.verification),
+                  "changes", oneib_changes_json(&work->places, &work->changes), "members",
                   oneib_members_json(&work->reading->snapshot.cloud, &work->members),
                   "verification", oneib_verification_json(&work->places, &result->verification),
                   "findings", oneib_json_findings(&work->reading->findings)),
@@ -243,7 +263,7 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
     /* Before applying: a failure of that is easier to understand with them. */
     if (!work->run->json)
         oneib_print_findings(work->run, &work->reading->findings);
-    if (apply(work, force, err) < 0)
+    if (apply(work, force, err) < 0 || have_the_rest_done(work, err) < 0)
         return -1;
     return work->run->json ? print_json(work, err) : print_text(work, err);
 }

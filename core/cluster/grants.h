@@ -120,6 +120,8 @@ struct oneib_gate_input {
     const struct oneib_node_snapshot *nodes;      /* by host id, since then */
     size_t node_count;
     const struct oneib_ledger *ledger; /* for its fences, and whose ports are; NULL: none */
+    bool hears_nobody; /* whoever asks hears no nodes at all: of hosts' ports those are waited for
+                          whose key the ledger knows, or that may hold P_Keys (IB_KEYS) */
 };
 
 struct oneib_gate {

@@ -89,7 +89,11 @@ static bool may_hold(const struct gating *gating, const struct oneib_host *host,
 static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
                     const struct oneib_node_snapshot *snapshot)
 {
-    if (host->vfs_limit > 0 || may_hold(gating, host, snapshot))
+    if (may_hold(gating, host, snapshot))
+        return true;
+    if (gating->input->hears_nobody)
+        return gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id);
+    if (host->vfs_limit > 0)
         return true;
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0)

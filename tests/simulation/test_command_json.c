@@ -272,7 +272,7 @@ static void sync_has_its_fields(void **state)
     json_t *document = ONEIB_JSON(0, "sync");
     static const char fields[] =
         "outcome adopted written keys_given keys_waiting reloads "
-        "mads_sent in_force_ms held in_force changes members verification findings";
+        "mads_sent in_force_ms held left in_force changes members verification findings";
     has_fields(document, fields);
     assert_string_equal(json_text(document, "outcome"), "applied");
     assert_true(json_is_real(json_field(document, "in_force_ms")));

@@ -321,6 +321,23 @@ static void a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports(
     await_holds(HOST, FULL(BLUE));
 }
 
+/* The command hears no nodes: the place that the key would take may have a VF mapped to it. */
+static void a_key_that_is_new_on_a_nodes_port_does_not_come_by_the_command(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t blue = scene_network("blue", "258", NULL);
+    const uint32_t vm = raise_open_vm();
+    scene_end_vm(vm);
+    await_lacks(HOST, FULL(RED));
+    const uint32_t other = scene_vm(blue, HOST);
+    must_say(ONEIB(0, "sync")->out, "1 member left to oneibd");
+    stays_lacking(HOST, FULL(BLUE), 300);
+    played.record_count = 0;
+    await_list(other, true, true);
+    await_holds(HOST, FULL(BLUE));
+}
+
 /* What it may hold is written down until it has said that it does not. */
 static void what_a_silent_node_may_hold_stays_in_ib_keys(void **state)
 {
@@ -837,6 +854,7 @@ int main(void)
         test(what_a_node_wants_is_looked_at_though_no_event_tells_of_it),
         test(a_key_leaves_the_port_when_the_node_has_closed),
         test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
+        test(a_key_that_is_new_on_a_nodes_port_does_not_come_by_the_command),
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
         test(a_silent_node_whose_host_is_fenced_holds_no_key),
         test(nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric),

@@ -189,7 +189,7 @@ static inline const struct oneib_grant *granted(const struct grant_scene *played
     return NULL;
 }
 
-static inline void pass_gate(struct grant_scene *played)
+static inline void pass_gate_as(struct grant_scene *played, bool hears_nobody)
 {
     const struct scene *scene = &played->scene;
     const struct oneib_gate_input input = {.cloud = &scene->cloud,
@@ -198,9 +198,15 @@ static inline void pass_gate(struct grant_scene *played)
                                            .grants = &played->grants,
                                            .nodes = played->snapshots,
                                            .node_count = played->node_count,
-                                           .ledger = &scene->ledger};
+                                           .ledger = &scene->ledger,
+                                           .hears_nobody = hears_nobody};
     oneib_gate_clear(&played->gate);
     oneib_gate_compute(&input, &played->gate);
+}
+
+static inline void pass_gate(struct grant_scene *played)
+{
+    pass_gate_as(played, false);
 }
 
 static inline void put_in_force(struct grant_scene *played, const char *name, unsigned key,

@@ -866,6 +866,29 @@ static void a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it
     assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "mine");
 }
 
+/* Who hears nobody at all leaves what is new on a port to who does, where there is a node. */
+static void who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    pin_port(played, 1, port_of(1));
+    played->node_count = 0;
+    for (uint32_t i = 2; i <= 3; i++)
+        add_host(&played->scene, i)->ports[0].vfs_total = 8;
+    hold_key(&played->scene.cloud.hosts[1], 0x109);
+    add_network(&played->scene, 8, 0x102);
+    for (uint32_t i = 1; i <= 3; i++)
+        add_nic(&played->scene, 4 + i, 0, 8, i);
+    grant_all(played);
+    oneib_grants_clear(&played->grants);
+    pass_gate_as(played, true);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(2), "none");
+    assert_gated(played, 0x102, port_of(3), "full"); /* nobody was ever granted anything there */
+    assert_int_equal(played->gate.withheld, 2);
+}
+
 /* VFs of mlx5 are ports of their own: taking a key away reaches that VM alone. */
 static void vfs_with_tables_of_their_own_are_as_desired(void **state)
 {
@@ -1161,6 +1184,7 @@ int main(void)
         GRANT_TEST(the_operators_partitions_wait_where_what_is_kept_leaves_no_room),
         GRANT_TEST(a_clusters_key_waits_beside_what_the_operators_partitions_have),
         GRANT_TEST(the_place_of_an_operators_partition_that_waits_is_not_lost),
+        GRANT_TEST(who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_for_nobody),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
