@@ -110,7 +110,7 @@ int oneib_daemon_read(struct oneib_daemon *daemon, const struct oneib_due *due, 
     if (everything)
         note_everything_was_read(daemon, began);
     if (everything || due->poll)
-        oneib_snapshot_age_read(&daemon->snapshot_age, began);
+        oneib_snapshot_age_cloud(&daemon->snapshot_age, began);
     if (everything || due->poll)
         oneib_poll_schedule_polled(&daemon->schedule, oneib_now_ms(),
                                    oneib_cloud_is_preparing(&daemon->snapshot.cloud));
@@ -151,5 +151,6 @@ int oneib_daemon_read_at_ledger(struct oneib_daemon *daemon, const struct oneib_
     *changed |= differs;
     if (differs)
         oneib_snapshot_age_changed(&daemon->snapshot_age);
+    oneib_snapshot_age_ledger(&daemon->snapshot_age);
     return 0;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/snapshot_age.h"
 
-void oneib_snapshot_age_read(struct oneib_snapshot_age *age, double asked_ms)
+void oneib_snapshot_age_cloud(struct oneib_snapshot_age *age, double asked_ms)
 {
-    age->read_ms = asked_ms;
+    age->asked_ms = asked_ms;
+}
+
+void oneib_snapshot_age_ledger(struct oneib_snapshot_age *age)
+{
+    age->read_ms = age->asked_ms;
 }
 
 void oneib_snapshot_age_changed(struct oneib_snapshot_age *age)

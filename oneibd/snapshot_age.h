@@ -10,13 +10,16 @@
 #include <stdbool.h>
 
 struct oneib_snapshot_age {
-    double read_ms;   /* when oned was last asked whether something is new, and answered */
+    double asked_ms;  /* when oned was last asked what is new of VMs, networks and hosts, */
+    double read_ms;   /* and likewise, when it has said what the ledger says, too */
     double listed_ms; /* likewise, of what lists say */
     bool is_behind;   /* lists lack what was seen since */
 };
 
-/* oned has answered what it was asked at `asked_ms`. */
-void oneib_snapshot_age_read(struct oneib_snapshot_age *age, double asked_ms);
+/* oned has answered what is new of VMs, networks and hosts, for which it was asked at `asked_ms`. */
+void oneib_snapshot_age_cloud(struct oneib_snapshot_age *age, double asked_ms);
+/* ... and then what the ledger says: who has which key, and who is fenced. */
+void oneib_snapshot_age_ledger(struct oneib_snapshot_age *age);
 /* What was seen is, or may be, not what lists say. */
 void oneib_snapshot_age_changed(struct oneib_snapshot_age *age);
 /* Lists are made of all that was seen. */

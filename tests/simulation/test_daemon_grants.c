@@ -685,6 +685,25 @@ static void life_is_answered_while_oned_hangs(void **state)
     assert_int_equal(played.message.life.name.serial, played.list.serial);
 }
 
+/* What is not read is who has which key, and who is fenced: of that lists are as old as it is. */
+static void while_the_ledger_cannot_be_read_lists_grow_old(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    MUST(lab_fault(scene(), "no-documents", 1, 0, &err));
+    lab_sleep_ms(3000); /* a poll comes each second */
+    challenge(1);
+    assert_true(played.message.life.role.snapshot_age_ms >= 2000);
+    MUST(lab_fault(scene(), "no-documents", 0, 0, &err));
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    for (uint8_t i = 2; played.message.life.role.snapshot_age_ms >= 2000; i++) {
+        assert_true(oneib_now_ms() < until);
+        lab_sleep_ms(200);
+        challenge(i);
+    }
+}
+
 /* ---- forged ---------------------------------------------------------------------------------- */
 
 /* What a user can put into his VM's document: it is granted nothing, and takes nothing from others.
@@ -870,6 +889,7 @@ int main(void)
         test(a_lost_ledger_is_not_made_for_an_entry),
         test(a_pinned_node_stays_the_one_while_the_ledger_is_lost),
         test(life_is_answered_while_oned_hangs),
+        test(while_the_ledger_cannot_be_read_lists_grow_old),
         test(a_forged_nic_is_granted_nothing),
         test(what_a_node_has_open_without_a_grant_is_a_violation),
         test(without_a_daemon_verify_says_that_it_knows_of_ports_alone),

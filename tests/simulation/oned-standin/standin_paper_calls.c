@@ -42,8 +42,13 @@ xmlrpc_value *standin_paper_info(struct standin_call *call)
     xmlrpc_value *answer;
     const struct standin_paper *paper = take_paper(call, USE, &answer);
     struct oneib_text text = {0};
+    struct oneib_error err;
     if (!paper)
         return answer;
+    if (call->state->fault == FAULT_NO_DOCUMENTS) {
+        oneib_fail(&err, ONEIB_ERROR_INPUT, "Cannot read it.");
+        return standin_refuse_error(call, paper->id, &err);
+    }
     standin_paper_render(paper, &text);
     return standin_answer_text(call, &text);
 }

@@ -135,6 +135,7 @@ static const struct {
     {"unrestricted", FAULT_UNRESTRICTED},
     {"late-placer", FAULT_LATE_PLACER},
     {"no-placer", FAULT_NO_PLACER},
+    {"no-documents", FAULT_NO_DOCUMENTS},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

@@ -103,6 +103,7 @@ enum standin_fault {
     FAULT_UNRESTRICTED,
     FAULT_LATE_PLACER,
     FAULT_NO_PLACER,
+    FAULT_NO_DOCUMENTS,
 };
 
 struct standin_calls {

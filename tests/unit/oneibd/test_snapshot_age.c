@@ -8,12 +8,18 @@
 #include <cmocka.h>
 // clang-format on
 
+static void answer(struct oneib_snapshot_age *age, double asked_ms)
+{
+    oneib_snapshot_age_cloud(age, asked_ms);
+    oneib_snapshot_age_ledger(age);
+}
+
 static void before_the_first_list_they_are_of_never(void **state)
 {
     struct oneib_snapshot_age age = {0};
     (void)state;
     oneib_snapshot_age_changed(&age);
-    oneib_snapshot_age_read(&age, 1000);
+    answer(&age, 1000);
     assert_true(oneib_snapshot_age_of_lists(&age) == 0);
     oneib_snapshot_age_listed(&age);
     assert_true(oneib_snapshot_age_of_lists(&age) == 1000);
@@ -23,9 +29,9 @@ static void asking_in_vain_keeps_lists_young(void **state)
 {
     struct oneib_snapshot_age age = {0};
     (void)state;
-    oneib_snapshot_age_read(&age, 1000);
+    answer(&age, 1000);
     oneib_snapshot_age_listed(&age);
-    oneib_snapshot_age_read(&age, 2000);
+    answer(&age, 2000);
     assert_true(oneib_snapshot_age_of_lists(&age) == 2000);
 }
 
@@ -35,16 +41,33 @@ static void lists_that_lack_what_was_seen_grow_old_however_often_oned_is_asked(v
 {
     struct oneib_snapshot_age age = {0};
     (void)state;
-    oneib_snapshot_age_read(&age, 1000);
+    answer(&age, 1000);
     oneib_snapshot_age_listed(&age);
     oneib_snapshot_age_changed(&age);
-    oneib_snapshot_age_read(&age, 2000);
-    oneib_snapshot_age_read(&age, 3000);
+    answer(&age, 2000);
+    answer(&age, 3000);
     oneib_snapshot_age_changed(&age);
-    oneib_snapshot_age_read(&age, 4000);
+    answer(&age, 4000);
     assert_true(oneib_snapshot_age_of_lists(&age) == 1000);
     oneib_snapshot_age_listed(&age);
     assert_true(oneib_snapshot_age_of_lists(&age) == 4000);
+}
+
+/* Somebody may be fenced, or have another key, and nobody here knows. */
+static void while_the_ledger_is_not_read_lists_grow_old(void **state)
+{
+    struct oneib_snapshot_age age = {0};
+    (void)state;
+    answer(&age, 1000);
+    oneib_snapshot_age_listed(&age);
+    oneib_snapshot_age_cloud(&age, 2000);
+    assert_true(oneib_snapshot_age_of_lists(&age) == 1000);
+    oneib_snapshot_age_cloud(&age, 3000);
+    oneib_snapshot_age_changed(&age); /* by what the ledger says */
+    oneib_snapshot_age_ledger(&age);
+    assert_true(oneib_snapshot_age_of_lists(&age) == 1000);
+    oneib_snapshot_age_listed(&age);
+    assert_true(oneib_snapshot_age_of_lists(&age) == 3000);
 }
 
 int main(void)
@@ -52,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_first_list_they_are_of_never),
         cmocka_unit_test(asking_in_vain_keeps_lists_young),
+        cmocka_unit_test(while_the_ledger_is_not_read_lists_grow_old),
         cmocka_unit_test(lists_that_lack_what_was_seen_grow_old_however_often_oned_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
