@@ -132,8 +132,23 @@ static void list_unreported(struct gating *gating)
                 .may_hold = true};
     }
     gating->port_count += added;
-    if (added > 0)
-        ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
+}
+
+/* VFs that are ports of their own. Who hears nobody does not know whether another one has the GUID
+ * (grants.twice). */
+static void list_virtual(struct gating *gating)
+{
+    const struct oneib_desired *desired = gating->input->desired;
+    for (size_t i = 0; gating->input->hears_nobody && i < desired->binding_count; i++) {
+        const struct oneib_desired_binding *binding = &desired->bindings[i];
+        const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, binding->host_id);
+        if (host && oneib_is_virtual_port(binding->port, binding->member))
+            gating->ports[gating->port_count++] =
+                (struct gated_port){.guid = binding->member,
+                                    .host_id = host->id,
+                                    .has_vfs = has_vfs(gating, host, NULL)};
+    }
+    ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
 }
 
 static void list_ports(struct gating *gating)
@@ -141,8 +156,9 @@ static void list_ports(struct gating *gating)
     struct oneib_port_index index;
     const struct oneib_ledger *ledger = gating->input->ledger;
     oneib_port_index_make(gating->input->cloud, &index);
-    gating->ports =
-        oneib_alloc(index.count + (ledger ? ledger->port_count : 0) + 1, sizeof *gating->ports);
+    const size_t more = (ledger ? ledger->port_count : 0) +
+                        (gating->input->hears_nobody ? gating->input->desired->binding_count : 0);
+    gating->ports = oneib_alloc(index.count + more + 1, sizeof *gating->ports);
     for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
         const struct oneib_node_snapshot *snapshot =
@@ -156,6 +172,7 @@ static void list_ports(struct gating *gating)
     }
     oneib_port_index_clear(&index);
     list_unreported(gating);
+    list_virtual(gating);
 }
 
 static void add_use(struct gating *gating, const struct port_use *use)

@@ -889,6 +889,38 @@ static void who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one(
     assert_int_equal(played->gate.withheld, 2);
 }
 
+static void move_vf(struct grant_scene *played)
+{
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
+    played->scene.cloud.hosts[1].ports[0].driver = ONEIB_HCA_MLX5;
+    add_nic(&played->scene, 4, 0, 7, 2);
+    PUT_IN_FORCE(played, "one7", 0x101, oneib_guid_encode(SITE, 4, 0));
+}
+
+/* Another host's VF may have that GUID, and nobody here knows. */
+static void who_hears_no_nodes_adds_no_guid_of_a_vf_on_their_hosts(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid there = oneib_guid_encode(SITE, 4, 0), new = oneib_guid_encode(SITE, 5, 0);
+    const oneib_guid elsewhere = oneib_guid_encode(SITE, 6, 0);
+    move_vf(played);
+    played->node_count = 0;
+    pin_port(played, 2, port_of(2));
+    add_nic(&played->scene, 5, 0, 7, 2);
+    add_nic(&played->scene, 6, 0, 7, 1);
+    grant_all(played);
+    oneib_grants_clear(&played->grants);
+    pass_gate_as(played, true);
+    assert_gated(played, 0x101, there, "full");
+    assert_gated(played, 0x101, new, "none");
+    assert_gated(played, 0x101, elsewhere, "full");
+    pass_gate(played);
+    assert_gated(played, 0x101, new, "full");
+}
+
 /* VFs of mlx5 are ports of their own: taking a key away reaches that VM alone. */
 static void vfs_with_tables_of_their_own_are_as_desired(void **state)
 {
@@ -915,17 +947,6 @@ static bool is_said(const struct grant_scene *played, const char *words)
 }
 
 /* VM 4 was on host 1, is on host 2 now, both with mlx5; its VF's GUID is in force. */
-static void move_vf(struct grant_scene *played)
-{
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
-    played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
-    played->scene.cloud.hosts[1].ports[0].driver = ONEIB_HCA_MLX5;
-    add_nic(&played->scene, 4, 0, 7, 2);
-    PUT_IN_FORCE(played, "one7", 0x101, oneib_guid_encode(SITE, 4, 0));
-}
-
 static void a_guid_that_another_host_still_has_is_in_no_partition(void **state)
 {
     struct grant_scene *played = *state;
@@ -1185,6 +1206,7 @@ int main(void)
         GRANT_TEST(a_clusters_key_waits_beside_what_the_operators_partitions_have),
         GRANT_TEST(the_place_of_an_operators_partition_that_waits_is_not_lost),
         GRANT_TEST(who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one),
+        GRANT_TEST(who_hears_no_nodes_adds_no_guid_of_a_vf_on_their_hosts),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_for_nobody),
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
