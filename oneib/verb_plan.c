@@ -69,11 +69,6 @@ static bool has_something_to_do(const struct plan *plan)
            keys_to_give(plan) > 0 || plan->ports_to_reload > 0;
 }
 
-static bool is_mended_by_reload(enum oneib_deviation_kind kind)
-{
-    return kind != ONEIB_PORT_SILENT && kind != ONEIB_KEY_LAST_SLOT;
-}
-
 /* Deviations come by port. */
 static void count_wrong_ports(struct plan *plan)
 {
@@ -86,7 +81,7 @@ static void count_wrong_ports(struct plan *plan)
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &verification);
     for (size_t i = 0; i < verification.count; i++) {
         const struct oneib_deviation *deviation = &verification.items[i];
-        if (is_mended_by_reload(deviation->kind) && deviation->port_guid != last) {
+        if (oneib_deviation_is_opensms(deviation->kind) && deviation->port_guid != last) {
             plan->ports_to_reload++;
             last = deviation->port_guid;
         }

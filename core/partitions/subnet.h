@@ -76,6 +76,7 @@ enum oneib_deviation_kind {
     ONEIB_PORT_SILENT, /* the port's table could not be read: nothing is proved about it; counts as
                           a violation */
 };
+#define ONEIB_DEVIATION_KINDS (ONEIB_PORT_SILENT + 1)
 
 struct oneib_deviation {
     enum oneib_deviation_kind kind;

@@ -171,79 +171,48 @@ void oneib_subnet_verify(const struct oneib_subnet *subnet,
     oneib_expectation_clear(&expectation);
 }
 
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+#define SYNC_FILE                                                                                  \
+    "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another file"
+#define SYNC_TABLE "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log"
+
+static const struct {
+    const char *name;
+    bool is_violation, is_opensms;
+    const char *fix;
+} kinds[ONEIB_DEVIATION_KINDS] = {
+    [ONEIB_KEY_EXCESS] = {"key-excess", true, true, SYNC_FILE},
+    [ONEIB_KEY_WIDENED] = {"key-widened", true, true, SYNC_FILE},
+    [ONEIB_KEY_LAST_SLOT] = {"key-last-slot", true, false,
+                             "start no new VM on this host; once it is empty, reset its adapter so "
+                             "that opensm fills the table from its start"},
+    [ONEIB_KEY_ABSENT] = {"key-absent", false, true, SYNC_TABLE},
+    [ONEIB_KEY_NARROWED] = {"key-narrowed", false, true, SYNC_TABLE},
+    [ONEIB_KEY_NOT_FIRST] = {"key-not-first", true, true,
+                             "take 'indx0' from other static partitions, then restart opensm"},
+    [ONEIB_PORT_SILENT] = {"port-silent", true, false,
+                           "look at the host and its cable: nothing is proved about this port"},
+};
+
 const char *oneib_deviation_name(enum oneib_deviation_kind kind)
 {
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-        return "key-excess";
-    case ONEIB_KEY_WIDENED:
-        return "key-widened";
-    case ONEIB_KEY_LAST_SLOT:
-        return "key-last-slot";
-    case ONEIB_KEY_ABSENT:
-        return "key-absent";
-    case ONEIB_KEY_NARROWED:
-        return "key-narrowed";
-    case ONEIB_KEY_NOT_FIRST:
-        return "key-not-first";
-    case ONEIB_PORT_SILENT:
-        return "port-silent";
-    }
-    return "unknown";
+    return kinds[kind].name;
 }
 
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
 {
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-    case ONEIB_KEY_WIDENED:
-    case ONEIB_KEY_ABSENT:
-    case ONEIB_KEY_NARROWED:
-    case ONEIB_KEY_NOT_FIRST:
-        return true;
-    case ONEIB_KEY_LAST_SLOT:
-    case ONEIB_PORT_SILENT:
-        return false;
-    }
-    return false;
+    return kinds[kind].is_opensms;
 }
 
 const char *oneib_deviation_fix(enum oneib_deviation_kind kind)
 {
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-    case ONEIB_KEY_WIDENED:
-        return "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another "
-               "file";
-    case ONEIB_KEY_LAST_SLOT:
-        return "start no new VM on this host; once it is empty, reset its adapter so that opensm "
-               "fills "
-               "the table from its start";
-    case ONEIB_KEY_ABSENT:
-    case ONEIB_KEY_NARROWED:
-        return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
-    case ONEIB_KEY_NOT_FIRST:
-        return "take 'indx0' from other static partitions, then restart opensm";
-    case ONEIB_PORT_SILENT:
-        return "look at the host and its cable: nothing is proved about this port";
-    }
-    return "";
+    return kinds[kind].fix;
 }
 
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
 {
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-    case ONEIB_KEY_WIDENED:
-    case ONEIB_KEY_LAST_SLOT:
-    case ONEIB_KEY_NOT_FIRST:
-    case ONEIB_PORT_SILENT:
-        return true;
-    case ONEIB_KEY_ABSENT:
-    case ONEIB_KEY_NARROWED:
-        return false;
-    }
-    return true;
+    return kinds[kind].is_violation;
 }
 
 void oneib_verification_clear(struct oneib_verification *verification)

@@ -161,10 +161,8 @@ static void collect_from_directory(const char *path, unsigned depth, struct code
 
 static void collect_deviations(struct codes *codes)
 {
-    for (int kind = 0;; kind++) {
+    for (int kind = 0; kind < ONEIB_DEVIATION_KINDS; kind++) {
         const char *name = oneib_deviation_name((enum oneib_deviation_kind)kind);
-        if (strcmp(name, "unknown") == 0)
-            return;
         add_code(codes, name, strlen(name));
     }
 }
