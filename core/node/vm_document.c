@@ -95,14 +95,6 @@ static void spoil(struct reading *reading, struct oneib_node_nic *nic, const cha
     note_fault(reading, nic->nic_id, attribute, value, why);
 }
 
-static bool is_ours(const struct reading *reading, const struct oneib_value *values, bool is_pci)
-{
-    /* A repeated VN_MAD is ours when either is: it is refused, not overlooked. */
-    const bool has_driver = values[VN_MAD].state == ONEIB_VALUE_REPEATED ||
-                            oneib_value_equals(&values[VN_MAD], reading->vn_mad);
-    return has_driver && (!is_pci || oneib_value_equals(&values[TYPE], "NIC"));
-}
-
 static struct oneib_node_nic *find_nic(const struct oneib_node_vm *vm, uint64_t nic_id)
 {
     for (size_t i = 0; i < vm->nic_count; i++)
@@ -142,13 +134,9 @@ static void read_address(struct reading *reading, struct oneib_node_nic *nic, co
 
 static void read_mac(const struct oneib_value *value, char mac[ONEIB_MAC_TEXT_SIZE])
 {
-    if (value->state != ONEIB_VALUE_TEXT || value->length != ONEIB_MAC_TEXT_SIZE - 1)
+    uint64_t number;
+    if (value->state != ONEIB_VALUE_TEXT || !oneib_mac_parse(value->text, &number))
         return;
-    for (size_t i = 0; i < value->length; i++) {
-        const char c = value->text[i];
-        if (i % 3 == 2 ? c != ':' : oneib_hex_digit(c) > 15)
-            return;
-    }
     for (size_t i = 0; i < value->length; i++)
         mac[i] = (char)tolower((unsigned char)value->text[i]);
 }
@@ -194,8 +182,7 @@ static void read_guest_address(const struct oneib_value *values, struct oneib_no
 static void read_device(const struct oneib_value *values, struct oneib_node_nic *nic)
 {
     read_mac(&values[MAC], nic->mac);
-    if (!oneib_value_is_set(&values[IP]) || !oneib_ipv4_parse(values[IP].text, &nic->ipv4))
-        nic->ipv4 = 0;
+    nic->ipv4 = oneib_value_ipv4(&values[IP]);
     read_target(&values[TARGET], nic->target);
     if (nic->is_pci)
         read_guest_address(values, nic);
@@ -229,7 +216,8 @@ static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *er
         return -1;
     if (oneib_value_equals(&values[ATTACH], "YES"))
         vm->attaching = true;
-    if (!is_ours(reading, values, is_pci) || !identify(reading, &values[NIC_ID], &nic_id))
+    if (!oneib_value_is_nic_of(&values[VN_MAD], &values[TYPE], is_pci, reading->vn_mad) ||
+        !identify(reading, &values[NIC_ID], &nic_id))
         return 0;
     struct oneib_node_nic *nic = ONEIB_ADD(vm->nics, vm->nic_count, vm->nic_capacity);
     *nic = (struct oneib_node_nic){.nic_id = nic_id, .is_pci = is_pci};

@@ -2,7 +2,6 @@
 #include "base/order.h"
 #include "ib/dummy_mac.h"
 #include "opennebula/documents_internal.h"
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,15 +88,6 @@ static void note_nic(struct oneib_documents *documents, struct vm *vm, enum onei
     oneib_documents_note_value(documents, severity, code, fix, object, attribute, value, why);
 }
 
-static bool is_ours(const struct oneib_documents *documents, const struct oneib_value *values,
-                    bool is_pci)
-{
-    /* A repeated VN_MAD is ours when either is: it is refused below, not overlooked. */
-    bool has_driver = values[VN_MAD].state == ONEIB_VALUE_REPEATED ||
-                      oneib_value_equals(&values[VN_MAD], documents->vn_mad);
-    return has_driver && (!is_pci || oneib_value_equals(&values[TYPE], "NIC"));
-}
-
 /* The NIC's id; false when it has none that a GUID can hold, or two drivers. */
 static bool identify_nic(const struct oneib_value *values, uint8_t *nic_id)
 {
@@ -149,14 +139,6 @@ static void judge_network(struct oneib_documents *documents, struct vm *vm, cons
              "is not an id, it belongs to no network");
 }
 
-static uint32_t parse_ipv4(const struct oneib_value *value)
-{
-    struct in_addr address;
-    if (!oneib_value_is_set(value) || inet_pton(AF_INET, value->text, &address) != 1)
-        return 0;
-    return ntohl(address.s_addr);
-}
-
 /* By it its network vouches for the NIC: one that cannot be read is nobody's. */
 static uint64_t parse_mac(const struct oneib_value *value)
 {
@@ -171,7 +153,7 @@ static void keep_nic(struct oneib_documents *documents, struct vm *vm,
         .vm_id = vm->id,
         .nic_id = nic_id,
         .is_pci = is_pci,
-        .ipv4 = parse_ipv4(&values[IP]),
+        .ipv4 = oneib_value_ipv4(&values[IP]),
         .mac = parse_mac(&values[MAC]),
         .attaching = oneib_value_equals(&values[ATTACH], "YES"),
     };
@@ -193,7 +175,7 @@ static int read_nic(struct oneib_reader *reader, struct oneib_documents *documen
     uint8_t nic_id;
     if (oneib_reader_fields(reader, nic_fields, NIC_FIELDS, values, err) < 0)
         return -1;
-    if (!is_ours(documents, values, is_pci))
+    if (!oneib_value_is_nic_of(&values[VN_MAD], &values[TYPE], is_pci, documents->vn_mad))
         return 0;
     if (!identify_nic(values, &nic_id)) {
         refuse_nic(documents, vm, values);
