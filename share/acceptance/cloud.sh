@@ -6,6 +6,15 @@ note() { # VM FACT VALUE
     mkdir -p "$work/$1" && printf '%s\n' "$3" >"$work/$1/$2"
 }
 
+# only_line FILE: what it has is one line, which becomes $only; status 1 where it is not there. It starts no process: a run asks for
+# facts some hundred times.
+only_line() {
+    only='' more=''
+    [ -r "$1" ] || return 1
+    { IFS= read -r only && IFS= read -r more; } <"$1" || [ -n "$more" ] || return 0
+    only=''
+}
+
 of() { # VM FACT
     if only_line "$work/$1/$2"; then printf '%s\n' "$only"; fi
 }

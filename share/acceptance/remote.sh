@@ -99,15 +99,6 @@ in_guest() {
     return "$code"
 }
 
-# only_line FILE: what it has is one line, which becomes $only; status 1 where it is not there. It starts no process: a run asks for
-# facts some hundred times.
-only_line() {
-    only='' more=''
-    [ -r "$1" ] || return 1
-    { IFS= read -r only && IFS= read -r more; } <"$1" || [ -n "$more" ] || return 0
-    only=''
-}
-
 # flatten FILE: the JSON document that was said becomes lines PATH<TAB>VALUE.
 flatten() {
     LC_ALL=C awk -f "$here/../context/lib/json.awk" "$work/said" >"$1" 2>"$work/complaint"
