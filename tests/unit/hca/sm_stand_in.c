@@ -14,12 +14,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* What inotify does not tell is seen by this look: that the directory is another, or a file can be
- * written again. Without inotify, of which a user has not many, it is the pause. */
-#define LOOK_MS 50
+/* As long as it takes, as no subnet manager has changed an adapter when the call returns. */
 #define PAUSE_MS 2
+/* What inotify does not tell is seen by this look: that the directory is another, or a file can be
+ * written again. */
+#define LOOK_MS 50
 #define DELETED UINT64_MAX
 
 /* A process of its own, so that tests can fork without copying half a thread. */
@@ -135,9 +137,8 @@ static void await_news(int changes)
 {
     char news[4096];
     struct pollfd files[] = {{.fd = wake[0], .events = POLLIN}, {.fd = changes, .events = POLLIN}};
-    /* An answer takes a moment, as a subnet manager's does. */
     if (poll(files, 2, pause_until_a_look(changes)) > 0)
-        oneib_sleep_ms(PAUSE_MS);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
     for (int i = 0; i < 2; i++)
         while (files[i].fd >= 0 && read(files[i].fd, news, sizeof news) > 0)
             ;
