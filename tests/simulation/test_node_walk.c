@@ -223,8 +223,11 @@ static void print_what_is_waited_for(void)
 static void nothing_may_have_been_wrong(void)
 {
     char wrong[256];
-    if (vf_watch_complains(watch, wrong, sizeof wrong))
-        fail_msg("in \"%s\": %s", action, wrong);
+    if (!vf_watch_complains(watch, wrong, sizeof wrong))
+        return;
+    for (size_t host = 0; host < HOSTS; host++)
+        print_logs(host);
+    fail_msg("in \"%s\": %s", action, wrong);
 }
 
 /* A wish for a key that others may still have open is met later. */
