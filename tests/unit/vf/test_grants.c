@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A VF is open for what oneibd has granted, and for nothing else. */
 #include "scene.h"
+#include <sys/stat.h>
 
 static struct oneib_vf_record give_key(uint32_t vm_id, uint8_t nic_id)
 {
@@ -193,6 +194,24 @@ static void what_is_not_granted_any_more_is_closed_at_once_and_for_good(void **s
     assert_closed_without_key();
 }
 
+static void what_others_are_granted_stays_open_meanwhile(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    char *path = tree_path("/run/oneib/vfs");
+    give_key(42, 1);
+    give_key(43, 1);
+    take_back(42, 1);
+    assert_closed_without_key();
+    assert_int_equal(open_index(&hca, 1, 1), KEY_INDEX);
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(stat(path, &before), 0);
+    tell_grants(true); /* the same */
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    free(path);
+}
+
 /* An attach that OpenNebula has dropped, a VM that was deleted while its host was cut off. */
 static void a_running_domain_keeps_nothing_open_that_is_not_granted(void **state)
 {
@@ -327,6 +346,7 @@ static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state
     drop_grant(42, 1);
     set_mode_of_entry(0, 0, 0444);
     assert_int_equal(try_to_tell_grants(true, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
     assert_int_equal(record_of(42, 1).pkey, KEY);
     assert_true(oneib_vfs_due_ms(vfs) <= 1000);
@@ -443,6 +463,22 @@ static void what_was_open_follows_its_key_by_an_old_list(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+/* It waits for its key, then its grant goes: it was not open by the grant that comes later. */
+static void what_was_taken_back_meanwhile_does_not_follow_its_key_by_an_old_list(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    look();
+    take_back(42, 1);
+    const struct oneib_grant again = grant_of(42, 1, KEY);
+    put_grant(&again);
+    tell_grants(false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    look();
+    assert_closed(&hca, 0);
+}
+
 /* ---- after a restart ------------------------------------------------------------------------- */
 
 static void a_restart_leaves_open_what_is_open_and_opens_nothing(void **state)
@@ -490,6 +526,7 @@ int main(void)
         IN_SCENE(a_guid_is_set_once_no_other_host_has_it),
         IN_SCENE(a_guid_that_another_host_keeps_is_never_set),
         IN_SCENE(what_is_not_granted_any_more_is_closed_at_once_and_for_good),
+        IN_SCENE(what_others_are_granted_stays_open_meanwhile),
         IN_SCENE(a_running_domain_keeps_nothing_open_that_is_not_granted),
         IN_SCENE(an_old_list_takes_as_well_as_a_fresh_one),
         IN_SCENE(what_is_granted_again_is_opened_unasked),
@@ -504,6 +541,7 @@ int main(void)
         IN_SCENE(a_start_waits_for_a_list_that_is_fresh),
         IN_SCENE(what_is_open_can_be_asked_for_again_by_an_old_list),
         IN_SCENE(what_was_open_follows_its_key_by_an_old_list),
+        IN_SCENE(what_was_taken_back_meanwhile_does_not_follow_its_key_by_an_old_list),
         IN_SCENE(a_restart_leaves_open_what_is_open_and_opens_nothing),
         IN_SCENE(the_first_list_after_a_restart_closes_what_it_does_not_grant),
     };

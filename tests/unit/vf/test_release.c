@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scene.h"
 
+#define GUID_OF_FIRST "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1"
+
 static void give_key(uint32_t vm_id, uint8_t nic_id)
 {
     struct oneib_vf_record record;
@@ -35,6 +37,38 @@ static void having_none_is_success(void **state)
     (void)state;
     assert_int_equal(release(42, 1), 0);
     assert_int_equal(release(42, -1), 0);
+    tree_set_mode(0, "/sys/class/infiniband"); /* and costs no look there */
+    assert_int_equal(release(42, -1), 0);
+    tree_set_mode(0755, "/sys/class/infiniband");
+}
+
+static void vfs_that_are_free_at_once_keep_no_other_from_being_released(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct oneib_released released;
+    oneib_vfs_ticket ticket;
+    const struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, 42, -1);
+    for (uint8_t nic_id = 1; nic_id <= 3; nic_id++) {
+        struct wanted wanted = wanted_of(42, nic_id, KEY);
+        defer_guid(&wanted, true);
+        give(&wanted, &record);
+    }
+    assert_int_equal(oneib_vfs_release(vfs, &request, &released, &ticket, &err), 0);
+    assert_int_equal(released.freed, 3);
+    assert_int_equal(ticket, 0);
+    assert_nothing_is_left();
+}
+
+static void a_release_closes_by_what_was_read_when_no_adapter_can_be_found(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    tree_set_mode(0111, "/sys/class/infiniband");
+    assert_release_fails(42, ONEIB_ERROR_SYSTEM, "infiniband");
+    assert_closed(&hca, 0);
+    tree_set_mode(0755, "/sys/class/infiniband");
 }
 
 static void all_nics_of_a_vm_are_released_and_no_others(void **state)
@@ -58,6 +92,27 @@ static void only_the_nic_that_is_named_is_released(void **state)
     assert_int_equal(release(42, 1), 1);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
     assert_closed(&hca, 1);
+    give_key(42, 1);
+    assert_int_equal(release(42, 0), 1);
+    assert_closed(&hca, 0);
+    assert_int_equal(open_index(&hca, 1, 1), KEY_INDEX);
+}
+
+static void a_guid_of_which_nobody_knows_whether_it_is_gone_is_told_of(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    int result = 0;
+    give_key(42, 1);
+    sm_let_guids_go(false);
+    assert_release_fails(42, ONEIB_ERROR_TIMEOUT, "let go");
+    tree_set_mode(0, GUID_OF_FIRST);
+    vfs->works[0].due = 0;
+    result = oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
+    tree_set_mode(0644, GUID_OF_FIRST);
+    assert_int_equal(result, -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "admin_guids/1");
 }
 
 static void a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free(void **state)
@@ -159,7 +214,7 @@ static void a_recorded_vf_is_released_for_its_own_vm_only(void **state)
     (void)state;
     struct oneib_error err = {0};
     give_key(42, 1);
-    assert_release_vf_fails(0, 43, "it is VM 42 NIC 1's, not VM 43's");
+    assert_release_vf_fails(0, 43, "0000:81:00.1: it is VM 42 NIC 1's, not VM 43's");
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
     assert_int_equal(release_vf(0, 42, &err), 0);
     assert_closed(&hca, 0);
@@ -176,6 +231,9 @@ static void what_somebody_uses_is_not_closed_by_its_address(void **state)
     tell_of_no_domains();
     tree_add_vf_interface(&hca, 1, "ib1", true);
     assert_release_vf_fails(1, 42, "the host uses it");
+    tree_add_vf_interface(&hca, 1, "ib1", false);
+    tell_of_nothing_known();
+    assert_release_vf_fails(1, 42, "libvirtd is down");
     assert_int_equal(open_index(&hca, 1, 1), 3);
 }
 
@@ -216,8 +274,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCENE(a_released_vf_is_closed_without_guid_and_free),
         IN_SCENE(having_none_is_success),
+        IN_SCENE(vfs_that_are_free_at_once_keep_no_other_from_being_released),
+        IN_SCENE(a_release_closes_by_what_was_read_when_no_adapter_can_be_found),
         IN_SCENE(all_nics_of_a_vm_are_released_and_no_others),
         IN_SCENE(only_the_nic_that_is_named_is_released),
+        IN_SCENE(a_guid_of_which_nobody_knows_whether_it_is_gone_is_told_of),
         IN_SCENE(a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free),
         IN_SCENE(the_nic_itself_gets_such_a_vf_back),
         IN_SCENE(one_vf_that_cannot_be_closed_keeps_no_other_open),

@@ -5,15 +5,18 @@
  * counted here, in front of the C library's.
  */
 #include "scene.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long kill_after = -1;  /* steps; -1: never */
-static void (*on_open)(void); /* once, when a VF was mapped to another index than 0 */
+static long kill_after = -1; /* steps; -1: never */
+/* Once, when a VF was mapped to another index than 0, or to 0. */
+static void (*on_open)(void), (*on_close)(void);
 
 static void count_step(void)
 {
@@ -31,12 +34,13 @@ static bool is_map(int fd)
     return strstr(path, "/pkey_idx/0") != NULL;
 }
 
-static void tell_of_opening(int fd, const char *value)
+static void tell_of_map(int fd, const char *value)
 {
-    void (*const tell)(void) = on_open;
-    if (!tell || value[0] == '0' || !is_map(fd))
+    void (**const hook)(void) = value[0] == '0' ? &on_close : &on_open;
+    void (*const tell)(void) = *hook;
+    if (!tell || !is_map(fd))
         return;
-    on_open = NULL;
+    *hook = NULL;
     tell();
 }
 
@@ -44,7 +48,7 @@ ssize_t write(int fd, const void *data, size_t length)
 {
     const ssize_t written = syscall(SYS_write, fd, data, length);
     count_step();
-    tell_of_opening(fd, data);
+    tell_of_map(fd, data);
     return written;
 }
 
@@ -53,6 +57,19 @@ int renameat(int from_directory, const char *from, int to_directory, const char 
     const int result = (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, 0);
     count_step();
     return result;
+}
+
+/* A disk that fails once a new file has its place, before that is safe. */
+static bool fails_in_place;
+
+int fsync(int fd)
+{
+    struct stat status;
+    if (fails_in_place && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
 }
 
 /* ---- killed ---------------------------------------------------------------------------------- */
@@ -233,6 +250,25 @@ static void a_release_may_be_killed_at_any_step(void **state)
     survive_every_step_of(give_open, release_it);
 }
 
+static void assert_both_are_noted(void)
+{
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    assert_int_equal(record_of(42, 2).stage, ONEIB_VF_RELEASING);
+}
+
+/* Killed after the first, the next service goes on with all. */
+static void before_the_first_of_a_vms_vfs_is_closed_all_are_noted(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted second = wanted_of(42, 2, KEY);
+    give_key(KEY, false);
+    give(&second, &record);
+    on_close = assert_both_are_noted;
+    assert_int_equal(release(42, -1), 2);
+    assert_null(on_close);
+}
+
 static void a_repair_may_be_killed_at_any_step(void **state)
 {
     (void)state;
@@ -268,6 +304,17 @@ static void the_end_of_a_domain_may_be_killed_at_any_step(void **state)
         release(42, -1);
         assert_nothing_is_left();
     }
+}
+
+/* Else a record would be on the disk, and nobody here would know of it. */
+static void a_table_that_is_in_its_place_holds_although_its_writing_failed(void **state)
+{
+    (void)state;
+    fails_in_place = true;
+    give_key(KEY, false);
+    fails_in_place = false;
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(vfs->table.count, 1);
 }
 
 /* ---- the fabric changes ---------------------------------------------------------------------- */
@@ -342,10 +389,12 @@ int main(void)
         IN_SCENE(the_end_of_a_migration_may_be_killed_at_any_step),
         IN_SCENE(undoing_may_be_killed_at_any_step),
         IN_SCENE(a_release_may_be_killed_at_any_step),
+        IN_SCENE(before_the_first_of_a_vms_vfs_is_closed_all_are_noted),
         IN_SCENE(a_repair_may_be_killed_at_any_step),
         IN_SCENE(giving_up_may_be_killed_at_any_step),
         IN_SCENE(another_vf_for_a_nic_may_be_killed_at_any_step),
         IN_SCENE(the_end_of_a_domain_may_be_killed_at_any_step),
+        IN_SCENE(a_table_that_is_in_its_place_holds_although_its_writing_failed),
         IN_SCENE(a_key_that_moves_while_the_vf_is_opened_is_followed),
         IN_SCENE(a_key_that_goes_while_the_vf_is_opened_closes_it),
         IN_SCENE(a_port_that_becomes_a_full_member_while_the_vf_is_opened_closes_it),

@@ -2,6 +2,7 @@
 /* The table on the disk: damaged, lost, not to be written, another service's. */
 #include "scene.h"
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,43 @@ static void a_table_that_is_lost_or_damaged_while_the_service_runs_is_written_ag
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
     give_key(43, 1);
     assert_int_equal(count_records(), 2);
+}
+
+/* A moment after it was found to be right, in the same second. */
+static void a_table_that_is_damaged_between_two_looks_is_written_again(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    look();
+    tree_write("x", "/run/oneib/vfs");
+    look();
+    assert_int_equal(count_records(), 1);
+}
+
+static void a_nic_has_one_vf(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    give_key(42, 1);
+    struct oneib_vf_record second = record_of(42, 1);
+    second.vf = tree_vf_pci(&hca, 1);
+    assert_int_equal(oneib_vfs_put(vfs, &second, &err), -1);
+    assert_int_equal(count_records(), 1);
+}
+
+/* As after a restart: what the disk has was never seen. */
+static void a_table_that_is_as_it_should_be_is_not_written_again(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    char *path = tree_path("/run/oneib/vfs");
+    give_key(42, 1);
+    restart_engine();
+    assert_int_equal(stat(path, &before), 0);
+    look();
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    free(path);
 }
 
 /* ---- not to be written ----------------------------------------------------------------------- */
@@ -147,9 +185,65 @@ static void a_release_closes_although_it_cannot_be_recorded_and_is_gone_on_with(
     assert_int_equal(try_to_release(&request, &released, &err), -1);
     assert_is_about(&err, ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): ");
     assert_closed(&hca, 0);
+    assert_true(has_guid(0)); /* by its record it has */
     /* Nothing opens it again meanwhile. */
     oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
     assert_closed(&hca, 0);
+    let_write();
+    settle();
+    assert_nothing_is_left();
+}
+
+/* Nothing of it is open, and still whoever waits would be told of a success that a kill undoes. */
+static void a_release_of_what_is_closed_that_cannot_be_recorded_fails_at_once(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    const struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, 42, -1);
+    give_key(42, 1);
+    drop_grant(42, 1);
+    tell_grants(true);
+    sm_let_guids_go(false);
+    keep_from_writing();
+    assert_int_equal(try_to_release(&request, &released, &err), -1);
+    let_write();
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "/run/oneib");
+}
+
+/* Within two seconds: the subnet manager has its own pace. */
+static void assert_a_step_fails_for_the_table(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    for (int i = 0; i < 200; i++, sleep_ms(10))
+        if (oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err) < 0) {
+            assert_is_about(&err, ONEIB_ERROR_SYSTEM, "/run/oneib");
+            return;
+        }
+    fail_msg("nothing is told");
+}
+
+static void a_release_whose_closing_or_end_cannot_be_recorded_is_told_of(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    const struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, 42, -1);
+    give_key(42, 1);
+    sm_let_guids_go(false);
+    set_mode_of_entry(0, 0, 0444);
+    assert_int_equal(try_to_release(&request, &released, &err), -1);
+    set_mode_of_entry(0, 0, 0644);
+    keep_from_writing();
+    assert_a_step_fails_for_the_table();
+    assert_closed(&hca, 0);
+    let_write();
+    look();
+    assert_int_equal(record_of(42, 1).pkey, 0);
+    keep_from_writing();
+    sm_let_guids_go(true);
+    assert_a_step_fails_for_the_table();
     let_write();
     settle();
     assert_nothing_is_left();
@@ -256,10 +350,15 @@ int main(void)
         IN_SCENE(a_damaged_table_hands_out_nothing_until_it_is_mended),
         IN_SCENE(a_damaged_table_lets_nothing_be_released),
         IN_SCENE(a_table_that_is_lost_or_damaged_while_the_service_runs_is_written_again),
+        IN_SCENE(a_table_that_is_damaged_between_two_looks_is_written_again),
+        IN_SCENE(a_nic_has_one_vf),
+        IN_SCENE(a_table_that_is_as_it_should_be_is_not_written_again),
         IN_SCENE(nothing_is_opened_that_could_not_be_recorded),
         IN_SCENE(a_nic_that_cannot_be_recorded_any_more_is_closed),
         IN_SCENE(what_was_prepared_and_cannot_be_recorded_as_open_is_closed_and_released),
         IN_SCENE(a_release_closes_although_it_cannot_be_recorded_and_is_gone_on_with),
+        IN_SCENE(a_release_of_what_is_closed_that_cannot_be_recorded_fails_at_once),
+        IN_SCENE(a_release_whose_closing_or_end_cannot_be_recorded_is_told_of),
         IN_SCENE(a_domains_end_closes_although_it_cannot_be_recorded),
         IN_SCENE(a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_recorded),
         IN_SCENE(a_second_service_is_refused_while_the_first_one_lives),

@@ -201,6 +201,32 @@ static void a_late_release_of_the_old_vm_takes_nothing_from_the_new_one(void **s
     assert_int_equal(record_of(50, 1).stage, ONEIB_VF_OPEN);
 }
 
+static void release_by_address(uint32_t vm_id, const struct oneib_pci *vf)
+{
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    oneib_vfs_ticket unused;
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE_VF, vm_id, -1);
+    request.vf = *vf;
+    assert_int_equal(oneib_vfs_release_vf(vfs, &request, &released, &unused, &err), 0);
+}
+
+/* So does one of the same VM's: it is another NIC that waits. */
+static void a_late_release_of_the_old_nic_takes_nothing_from_the_vms_new_one(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record = {0};
+    const struct wanted wanted = wanted_of(43, 2, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    const struct oneib_pci vf = record_of(43, 1).vf;
+    release_by_address(43, &vf);
+    sm_let_guids_go(true);
+    if (finish(ticket, &record, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(record.nic_id, 2);
+}
+
 static void the_old_vm_that_comes_back_first_keeps_it(void **state)
 {
     (void)state;
@@ -310,6 +336,24 @@ static void the_old_vm_that_is_attached_elsewhere_leaves_nobody_waiting_for_ever
     assert_ends(ticket, "VM 50 NIC 1: the virtual function that it was to get");
 }
 
+static void one_that_is_attached_elsewhere_is_told_when_its_old_vf_is_released(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted elsewhere;
+    const struct oneib_pci vf = give_key(43, KEY);
+    sm_let_guids_go(false);
+    elsewhere = wanted_of(43, 1, KEY);
+    elsewhere.request.flags |= ONEIB_HAVE_ATTACH;
+    want_vf(&elsewhere, tree_vf_pci(&hca, 3));
+    const oneib_vfs_ticket ticket = begin(&elsewhere);
+    release_by_address(43, &vf);
+    assert_int_equal(oneib_vfs_progress(vfs, ticket, &record, &err), ONEIB_VFS_FAILED);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "VM 43 NIC 1: the VF was released meanwhile");
+    oneib_vfs_forget(vfs, ticket);
+}
+
 static void the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf(void **state)
 {
     (void)state;
@@ -340,6 +384,7 @@ int main(void)
         IN_SCENE(the_one_that_opennebula_has_chosen_is_taken_and_no_other),
         IN_SCENE(who_gives_up_meanwhile_leaves_it_free),
         IN_SCENE(a_late_release_of_the_old_vm_takes_nothing_from_the_new_one),
+        IN_SCENE(a_late_release_of_the_old_nic_takes_nothing_from_the_vms_new_one),
         IN_SCENE(the_old_vm_that_comes_back_first_keeps_it),
         IN_SCENE(who_asks_twice_waits_for_one),
         IN_SCENE(who_asks_twice_is_told_of_his_own_both_times),
@@ -347,6 +392,7 @@ int main(void)
         IN_SCENE(one_whose_adapter_is_none_any_more_is_refused),
         IN_SCENE(a_release_of_another_nic_leaves_it_waiting),
         IN_SCENE(a_vm_that_is_released_meanwhile_gets_nothing),
+        IN_SCENE(one_that_is_attached_elsewhere_is_told_when_its_old_vf_is_released),
         IN_SCENE(the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf),
         IN_SCENE(the_old_vm_that_is_attached_elsewhere_leaves_nobody_waiting_for_ever),
     };
