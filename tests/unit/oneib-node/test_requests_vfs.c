@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a connection is given, told and what is logged of it, on a node with an adapter. */
 #include "../hca/sm_stand_in.h"
+#include "log_scene.h"
 #include "requests_scene.h"
 #include <math.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #define KEY 5
 #define KEY_INDEX 3
@@ -36,35 +35,6 @@ static int end_with_adapter(void **state)
     sm_stop();
     return 0;
 }
-
-/* ---- the log --------------------------------------------------------------------------------- */
-
-static char logged[4096];
-static int saved_stderr;
-
-static void begin_log(void)
-{
-    const int file = memfd_create("log", MFD_CLOEXEC);
-    assert_true(file >= 0);
-    saved_stderr = dup(STDERR_FILENO);
-    dup2(file, STDERR_FILENO);
-    close(file);
-}
-
-static void end_log(void)
-{
-    const ssize_t length = pread(STDERR_FILENO, logged, sizeof logged - 1, 0);
-    dup2(saved_stderr, STDERR_FILENO);
-    close(saved_stderr);
-    assert_true(length >= 0);
-    logged[length] = '\0';
-}
-
-#define assert_logged(words)                                                                       \
-    do {                                                                                           \
-        if (!strstr(logged, words))                                                                \
-            fail_msg("\"%s\" is not in: %s", words, logged);                                       \
-    } while (0)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Callers that misbehave, go, or are too many: through real sockets, on a node without an adapter. */
+#include "log_scene.h"
+#include "oneib-node/peers.h"
+#include "requests_scene.h"
+#include <errno.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct oneib_peers callers;
+static int listener = -1;
+
+/* Of a name that the kernel makes up. */
+static void listen_somewhere(struct sockaddr_un *address, socklen_t *size)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)address, sizeof address->sun_family), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    *size = sizeof *address;
+    assert_int_equal(getsockname(listener, (struct sockaddr *)address, size), 0);
+}
+
+static int call_and_be_let_in(enum oneib_socket_kind kind)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    if (listener >= 0)
+        close(listener);
+    listen_somewhere(&address, &size);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, size), 0);
+    oneib_peers_let_in(&callers, listener, kind);
+    return fd;
+}
+
+static int call(void)
+{
+    return call_and_be_let_in(ONEIB_SOCKET_ALL);
+}
+
+static void ask_for_list(int fd)
+{
+    const struct oneib_request request = oneib_request_new(ONEIB_REQUEST_LIST);
+    struct oneib_request packed;
+    oneib_request_pack(&request, &packed);
+    assert_int_equal(send(fd, &packed, sizeof packed, 0), sizeof packed);
+}
+
+static size_t count_answers(int fd)
+{
+    struct oneib_answer answer;
+    size_t count = 0;
+    while (recv(fd, &answer, sizeof answer, 0) > 0)
+        count++;
+    return count;
+}
+
+static int begin(void **state)
+{
+    const struct oneib_vfs_options options = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000};
+    (void)state;
+    tree_reset(NULL);
+    open_service(&options);
+    oneib_vfs_set_domains(requests.vfs, &domains);
+    memset(&callers, 0, sizeof callers);
+    oneib_peers_begin(&callers, &requests);
+    return 0;
+}
+
+/* 1 domain, 3 grants, what is followed, and the end. */
+#define ANSWERS 6
+
+static void a_request_is_answered_as_soon_as_it_is_heard(void **state)
+{
+    (void)state;
+    const int fd = call();
+    ask_for_list(fd);
+    oneib_peers_serve(&callers, 0, POLLIN);
+    assert_int_equal(count_answers(fd), ANSWERS);
+    assert_int_equal(callers.items[0].state, ONEIB_PEER_HEARING);
+    close(fd);
+}
+
+static void who_has_read_his_answer_has_as_long_as_before_to_ask_again(void **state)
+{
+    (void)state;
+    const int fd = call(), small = 1;
+    setsockopt(callers.items[0].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    ask_for_list(fd);
+    oneib_peers_serve(&callers, 0, POLLIN);
+    assert_int_equal(callers.items[0].state, ONEIB_PEER_SAYING);
+    callers.items[0].deadline = 1;
+    for (size_t told = 0; told < ANSWERS; told += count_answers(fd))
+        oneib_peers_serve(&callers, 0, POLLOUT);
+    assert_int_equal(callers.items[0].state, ONEIB_PEER_HEARING);
+    assert_true(callers.items[0].deadline > oneib_now_ms() + ONEIB_PEER_PATIENCE_MS / 2.0);
+    close(fd);
+}
+
+static void who_goes_while_he_is_answered_is_parted_from(void **state)
+{
+    (void)state;
+    const int fd = call();
+    ask_for_list(fd);
+    close(fd);
+    oneib_peers_serve(&callers, 0, POLLIN);
+    assert_int_equal(callers.items[0].fd, -1);
+}
+
+static void who_has_said_nothing_yet_is_not_parted_from(void **state)
+{
+    (void)state;
+    const int fd = call();
+    oneib_peers_serve(&callers, 0, POLLIN);
+    assert_true(callers.items[0].fd >= 0);
+    close(fd);
+}
+
+static void at_the_end_every_connection_is_closed(void **state)
+{
+    (void)state;
+    char byte;
+    const int fd = call();
+    assert_int_equal(recv(fd, &byte, 1, 0), -1);
+    assert_int_equal(errno, EAGAIN);
+    oneib_peers_end(&callers);
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static void send_nonsense(unsigned times)
+{
+    while (times-- > 0) {
+        const int fd = call();
+        assert_int_equal(send(fd, "x", 1, 0), 1);
+        oneib_peers_serve(&callers, 0, POLLIN);
+        assert_int_equal(callers.items[0].fd, -1);
+        close(fd);
+    }
+}
+
+static size_t count_lines(void)
+{
+    size_t count = 0;
+    for (const char *line = logged; (line = strstr(line, " is sent away: ")); line++)
+        count++;
+    return count;
+}
+
+static void of_many_that_misbehave_ten_a_minute_are_logged(void **state)
+{
+    (void)state;
+    begin_log();
+    send_nonsense(12);
+    end_log();
+    assert_int_equal(count_lines(), 10);
+    callers.grumbling_since -= 60001;
+    begin_log();
+    send_nonsense(2);
+    end_log();
+    assert_int_equal(count_lines(), 2);
+}
+
+static void who_finds_no_place_is_told_and_logged(void **state)
+{
+    (void)state;
+    char byte;
+    for (size_t i = ONEIB_PEERS_ALL_MAX; i < ONEIB_PEERS_MAX; i++)
+        callers.items[i].fd = 1000000;
+    begin_log();
+    const int fd = call_and_be_let_in(ONEIB_SOCKET_READ);
+    end_log();
+    assert_int_equal(count_answers(fd), 1);
+    assert_int_equal(recv(fd, &byte, 1, 0), 0); /* and is not kept waiting */
+    assert_int_equal(count_lines(), 1);
+    assert_non_null(strstr(logged, "serves 64 callers already"));
+    close(fd);
+}
+
+#define NODE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        NODE(a_request_is_answered_as_soon_as_it_is_heard),
+        NODE(who_has_read_his_answer_has_as_long_as_before_to_ask_again),
+        NODE(who_goes_while_he_is_answered_is_parted_from),
+        NODE(who_has_said_nothing_yet_is_not_parted_from),
+        NODE(at_the_end_every_connection_is_closed),
+        NODE(of_many_that_misbehave_ten_a_minute_are_logged),
+        NODE(who_finds_no_place_is_told_and_logged),
+    };
+    tree_open();
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
