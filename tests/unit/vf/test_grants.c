@@ -194,6 +194,21 @@ static void what_is_not_granted_any_more_is_closed_at_once_and_for_good(void **s
     assert_closed_without_key();
 }
 
+static void
+what_is_taken_back_is_closed_although_no_adapter_can_be_found_and_that_is_told(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    give_key(42, 1);
+    drop_grant(42, 1);
+    tree_set_mode(0111, "/sys/class/infiniband");
+    const int result = try_to_tell_grants(true, &err);
+    tree_set_mode(0755, "/sys/class/infiniband");
+    assert_int_equal(result, -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "/sys/class/infiniband");
+    assert_closed_without_key();
+}
+
 static void what_others_are_granted_stays_open_meanwhile(void **state)
 {
     (void)state;
@@ -526,6 +541,7 @@ int main(void)
         IN_SCENE(a_guid_is_set_once_no_other_host_has_it),
         IN_SCENE(a_guid_that_another_host_keeps_is_never_set),
         IN_SCENE(what_is_not_granted_any_more_is_closed_at_once_and_for_good),
+        IN_SCENE(what_is_taken_back_is_closed_although_no_adapter_can_be_found_and_that_is_told),
         IN_SCENE(what_others_are_granted_stays_open_meanwhile),
         IN_SCENE(a_running_domain_keeps_nothing_open_that_is_not_granted),
         IN_SCENE(an_old_list_takes_as_well_as_a_fresh_one),
