@@ -26,6 +26,7 @@
  *                   replay            after each sign of life, the list in KEY.first again
  *   KEY.first     the first list that the node was sent, as it was sent; written when it is absent,
  *                 so it may be of an earlier run
+ *   KEY.repeated  it is there when the node has made a challenge twice
  *   KEY.report    what the node reported last:
  *                   follows=current|older|other|none serial=3 believes=yes complete=yes boot=DIGITS
  *                 then "port 0xGUID" for each port of its adapters, and a line for each VF, as in
@@ -73,7 +74,8 @@ struct node {
     struct mark mark, wanted_mark;
     struct oneib_want_message wants[WANTS_MAX];
     size_t want_count;
-    uint64_t serial; /* of `list`; 0: it never had one */
+    uint64_t serial;                 /* of `list`; 0: it never had one */
+    uint8_t nonce[ONEIB_NONCE_SIZE]; /* of its last challenge */
     struct oneib_list_name follows;
     struct oneib_grant_list list;
 };
@@ -335,8 +337,17 @@ static bool follows_current(const struct node *node)
     return node->follows.instance == instance && node->follows.serial == node->serial;
 }
 
-static void answer_challenge(const struct node *node, const uint8_t nonce[ONEIB_NONCE_SIZE])
+/* An answer to the one before would do for it. */
+static void note_repeated_challenge(struct node *node, const uint8_t nonce[ONEIB_NONCE_SIZE])
 {
+    if (memcmp(node->nonce, nonce, ONEIB_NONCE_SIZE) == 0)
+        write_file(name_of(node, ".repeated"), "", 0);
+    memcpy(node->nonce, nonce, ONEIB_NONCE_SIZE);
+}
+
+static void answer_challenge(struct node *node, const uint8_t nonce[ONEIB_NONCE_SIZE])
+{
+    note_repeated_challenge(node, nonce);
     say_life(node, nonce);
     if (!follows_current(node))
         say_list(node);

@@ -143,6 +143,13 @@ static void who_is_no_oneibd_is_not_believed(void **state)
     give();
 }
 
+static void assert_no_challenge_was_made_twice(void)
+{
+    char *path = tree_path(GRANTS_DIRECTORY "/%s.repeated", node_key);
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
+}
+
 static void an_old_list_that_is_said_again_opens_nothing(void **state)
 {
     (void)state;
@@ -160,6 +167,7 @@ static void an_old_list_that_is_said_again_opens_nothing(void **state)
         assert_true(entry_reads(0, "0"));
         pause_ms(2 * ONEIB_CHALLENGE_MS / 50);
     }
+    assert_no_challenge_was_made_twice();
 }
 
 static struct oneib_daemons read_daemons(const char *name)
