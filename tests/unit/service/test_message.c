@@ -49,8 +49,22 @@ static struct oneib_request release_vf(void)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
     request.vm_id = 42;
-    request.vf = (struct oneib_pci){0, 0x81, 0, 1};
+    request.vf = (struct oneib_pci){0x10, 0x81, 3, 1};
     return request;
+}
+
+static void assert_same_request(const struct oneib_request *taken,
+                                const struct oneib_request *request)
+{
+    assert_int_equal(taken->kind, request->kind);
+    assert_int_equal(taken->flags, request->flags);
+    assert_int_equal(taken->vm_id, request->vm_id);
+    assert_int_equal(taken->nic_id, request->nic_id);
+    assert_int_equal(taken->network_id, request->network_id);
+    assert_int_equal(taken->numa_node, request->numa_node);
+    assert_int_equal(oneib_pci_compare(&taken->vf, &request->vf), 0);
+    assert_int_equal(taken->daemon_count, request->daemon_count);
+    assert_memory_equal(taken->daemons, request->daemons, sizeof request->daemons);
 }
 
 static void assert_request_taken(const struct oneib_request *request)
@@ -59,6 +73,7 @@ static void assert_request_taken(const struct oneib_request *request)
     oneib_request_pack(request, &packed);
     if (oneib_request_check(&packed, sizeof packed, &taken, &err) < 0)
         fail_msg("%s", err.text);
+    assert_same_request(&taken, request);
     oneib_request_pack(&taken, &again);
     assert_memory_equal(&packed, &again, sizeof packed);
 }
@@ -94,12 +109,19 @@ static void every_kind_of_request_is_taken_as_it_was_made(void **state)
     (void)state;
     struct oneib_request request = have();
     assert_request_taken(&request);
-    request.numa_node = 1;
+    request.vm_id = request.network_id = INT32_MAX;
+    request.nic_id = 0;
+    assert_request_taken(&request);
+    request.nic_id = 255;
+    request.numa_node = INT16_MAX;
     request.flags = ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID;
     assert_request_taken(&request);
     request = announce();
     assert_request_taken(&request);
     request.flags = ONEIB_ANNOUNCE_TRUSTED;
+    assert_request_taken(&request);
+    request.daemon_count = ONEIB_DAEMONS_MAX;
+    request.daemons[ONEIB_DAEMONS_MAX - 1] = request.daemons[0];
     assert_request_taken(&request);
     request = release();
     assert_request_taken(&request);
@@ -276,8 +298,9 @@ static struct oneib_answer record(void)
 {
     struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_RECORD);
     answer.record = (struct oneib_vf_record){
-        .vf = {0, 0x81, 0, 1},
+        .vf = {0x10, 0x81, 3, 1},
         .device = "mlx4_0",
+        .index = 2,
         .port = 1,
         .vm_id = 42,
         .nic_id = 1,
@@ -333,12 +356,71 @@ static struct oneib_answer failed(void)
     return oneib_answer_with(ONEIB_ANSWER_FAILED, &why);
 }
 
+static void assert_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
+{
+    assert_int_equal(oneib_pci_compare(&a->vf, &b->vf), 0);
+    assert_string_equal(a->device, b->device);
+    assert_int_equal(a->index, b->index);
+    assert_int_equal(a->port, b->port);
+    assert_int_equal(a->vm_id, b->vm_id);
+    assert_int_equal(a->nic_id, b->nic_id);
+    assert_int_equal(a->network_id, b->network_id);
+    assert_int_equal(a->site, b->site);
+    assert_int_equal(a->pkey, b->pkey);
+    assert_int_equal(a->limited, b->limited);
+    assert_int_equal(a->stage, b->stage);
+    assert_int_equal(a->guid, b->guid);
+    assert_int_equal(a->in_domain, b->in_domain);
+    assert_int_equal(a->since, b->since);
+}
+
+static void assert_same_grant(const struct oneib_grant *a, const struct oneib_grant *b)
+{
+    assert_int_equal(a->vm_id, b->vm_id);
+    assert_int_equal(a->network_id, b->network_id);
+    assert_int_equal(a->nic_id, b->nic_id);
+    assert_string_equal(a->device, b->device);
+    assert_int_equal(a->port, b->port);
+    assert_int_equal(a->pkey, b->pkey);
+    assert_int_equal(a->limited, b->limited);
+    assert_int_equal(a->has_vf, b->has_vf);
+    assert_true(!a->has_vf || oneib_pci_compare(&a->vf, &b->vf) == 0);
+    assert_int_equal(a->guid, b->guid);
+    assert_int_equal(a->may_set_guid, b->may_set_guid);
+}
+
+static void assert_same_domain(const struct oneib_domain_entry *a,
+                               const struct oneib_domain_entry *b)
+{
+    assert_int_equal(a->vm_id, b->vm_id);
+    assert_int_equal(a->running, b->running);
+    assert_int_equal(a->has_vf, b->has_vf);
+    assert_true(!a->has_vf || oneib_pci_compare(&a->vf, &b->vf) == 0);
+    assert_string_equal(a->name, b->name);
+}
+
+static void assert_same_answer(const struct oneib_answer *taken, const struct oneib_answer *answer)
+{
+    assert_int_equal(taken->kind, answer->kind);
+    assert_int_equal(taken->code, answer->code);
+    assert_string_equal(taken->text, answer->text);
+    assert_same_record(&taken->record, &answer->record);
+    assert_same_grant(&taken->grant, &answer->grant);
+    assert_same_domain(&taken->domain, &answer->domain);
+    assert_memory_equal(&taken->released, &answer->released, sizeof taken->released);
+    assert_int_equal(taken->follows.has_list, answer->follows.has_list);
+    assert_int_equal(taken->follows.fresh, answer->follows.fresh);
+    assert_int_equal(taken->follows.age_ms, answer->follows.age_ms);
+    assert_int_equal(taken->follows.unseen, answer->follows.unseen);
+}
+
 static void assert_answer_taken(const struct oneib_answer *answer)
 {
     struct oneib_answer packed, taken, again;
     oneib_answer_pack(answer, &packed);
     if (oneib_answer_check(&packed, sizeof packed, &taken, &err) < 0)
         fail_msg("%s", err.text);
+    assert_same_answer(&taken, answer);
     oneib_answer_pack(&taken, &again);
     assert_memory_equal(&packed, &again, sizeof packed);
 }
