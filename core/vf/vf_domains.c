@@ -93,8 +93,8 @@ static bool has_left(const struct oneib_vfs *vfs, const struct oneib_vf_record *
     const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
     if (work && work->task == ONEIB_VF_RELEASE)
         return false;
-    if (record->stage == ONEIB_VF_PREPARING)
-        return is_named_by_other(vfs, record, true);
+    if (record->stage == ONEIB_VF_PREPARING && is_named_by_other(vfs, record, true))
+        return true;
     return oneib_vfs_remembers(vfs, &record->vf, ONEIB_VF_LEAVING) &&
            !oneib_vfs_is_running_with(vfs, record);
 }

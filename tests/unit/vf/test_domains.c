@@ -401,6 +401,26 @@ static void what_is_asked_for_again_while_it_is_under_way_does_not_leave(void **
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
 }
 
+/* Not when it has been opened in the end, and taken for given. */
+static void what_was_given_back_leaves_before_it_is_given(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = GUID_WAIT_MS;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    const struct oneib_pci vf = record_of(42, 1).vf;
+    tell_of_domain(42, true, &vf);
+    assert_int_equal(release_at_once(42, 1, 0).left, 1);
+    tell_of_no_domains();
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "released meanwhile");
+    settle();
+    assert_nothing_is_left();
+}
+
 /* Whoever has the VF next has not left. */
 static void what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner(void **state)
 {
@@ -610,6 +630,7 @@ int main(void)
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
         IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),
+        IN_SCENE(what_was_given_back_leaves_before_it_is_given),
         IN_SCENE(what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner),
         IN_SCENE(a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf),
         IN_SCENE(whoever_waits_for_such_a_release_is_told_who_has_the_vf),

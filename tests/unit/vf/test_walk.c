@@ -32,6 +32,131 @@ static unsigned any(unsigned count)
     return (unsigned)rand_r(&seed) % count;
 }
 
+/* ---- who has what ---------------------------------------------------------------------------- */
+
+#define SETTLED_S 120
+
+/* Who has a VF, by what was asked and told, and not by what the engine remembers. */
+static struct holding {
+    bool is_recorded;
+    struct oneib_vf_record record; /* as it was after the last step */
+    bool is_had;       /* by the NIC, to its end; else it is on its way there, or back */
+    bool may_go;       /* it was given back, wholly or not, and not asked for since */
+    bool is_asked_for; /* in this step: then anything may become of it */
+    bool has_run;      /* a running domain of its VM's has named it, or it was ENDED */
+} holdings[8];
+
+static bool is_unknown_to_domains(const struct oneib_vf_record *record)
+{
+    return domains.known && !oneib_domain_list_has(&domains, record->vm_id) &&
+           !oneib_domain_list_names(&domains, &record->vf);
+}
+
+static bool is_stale(const struct oneib_vf_record *record)
+{
+    return is_unknown_to_domains(record) &&
+           (record->stage == ONEIB_VF_ENDED ||
+            oneib_seconds_since_boot() - record->since >= SETTLED_S);
+}
+
+static bool runs_with_other(const struct oneib_vf_record *record)
+{
+    for (size_t i = 0; domains.known && i < domains.count; i++)
+        if (domains.items[i].running && domains.items[i].vm_id != (int64_t)record->vm_id &&
+            oneib_pci_compare(&domains.items[i].vf, &record->vf) == 0)
+            return true;
+    return false;
+}
+
+static bool is_being_released(const struct oneib_pci *vf)
+{
+    const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, vf);
+    return work && work->task == ONEIB_VF_RELEASE;
+}
+
+static bool is_the_nics_own(const struct oneib_vf_record *record)
+{
+    return record->stage == ONEIB_VF_OPEN || record->stage == ONEIB_VF_CLOSED ||
+           record->stage == ONEIB_VF_ENDED;
+}
+
+static bool is_same_nics(const struct holding *holding, const struct oneib_vf_record *record)
+{
+    return record && holding->is_recorded && record->vm_id == holding->record.vm_id &&
+           record->nic_id == holding->record.nic_id;
+}
+
+/* A release that could not be written yet is one all the same. */
+static bool is_had(const struct oneib_vf_record *record)
+{
+    return is_the_nics_own(record) && !is_being_released(&record->vf);
+}
+
+static void assert_is_kept(const struct holding *holding, const struct oneib_vf_record *record)
+{
+    const struct oneib_vf_record *before = &holding->record;
+    if (!holding->is_had || holding->is_asked_for)
+        return;
+    if (!is_same_nics(holding, record) || !is_had(record)) {
+        if (!holding->may_go && !is_stale(before))
+            fail_msg("VF %u was VM %u NIC %u's, and was taken away without a reason", before->index,
+                     before->vm_id, before->nic_id);
+    } else if (record->stage == ONEIB_VF_ENDED && !holding->has_run && !runs_with_other(record)) {
+        fail_msg("VF %u of VM %u NIC %u has ended, and no domain had run with it", before->index,
+                 before->vm_id, before->nic_id);
+    }
+}
+
+static void note_had(struct holding *holding, const struct oneib_vf_record *record)
+{
+    if (!is_same_nics(holding, record))
+        *holding = (struct holding){0};
+    holding->is_asked_for = holding->is_had = false;
+    holding->is_recorded = record != NULL;
+    if (!record)
+        return;
+    holding->record = *record;
+    holding->is_had = is_had(record);
+    if (!is_the_nics_own(record))
+        holding->has_run = false;
+    if (record->stage == ONEIB_VF_ENDED ||
+        (domains.known && oneib_domain_list_runs_with(&domains, record->vm_id, &record->vf)))
+        holding->has_run = true;
+}
+
+static void assert_all_is_kept(void)
+{
+    for (unsigned vf = 0; vf < hca.vfs; vf++) {
+        const struct oneib_pci pci = tree_vf_pci(&hca, vf);
+        const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
+        assert_is_kept(&holdings[vf], record);
+        note_had(&holdings[vf], record);
+    }
+}
+
+static bool is_of(const struct holding *holding, const struct oneib_request *request)
+{
+    return holding->is_recorded && holding->record.vm_id == request->vm_id &&
+           (request->kind == ONEIB_REQUEST_RELEASE_VF
+                ? oneib_pci_compare(&holding->record.vf, &request->vf) == 0
+                : request->nic_id < 0 || holding->record.nic_id == request->nic_id);
+}
+
+static void note_asked_for(const struct oneib_request *request, bool is_granted)
+{
+    for (unsigned vf = 0; vf < hca.vfs; vf++)
+        if (is_of(&holdings[vf], request)) {
+            holdings[vf].is_asked_for = true;
+            holdings[vf].may_go &= !is_granted;
+        }
+}
+
+static void note_given_back(const struct oneib_request *request)
+{
+    for (unsigned vf = 0; vf < hca.vfs; vf++)
+        holdings[vf].may_go |= is_of(&holdings[vf], request);
+}
+
 /* ---- what happens ---------------------------------------------------------------------------- */
 
 static bool fresh;
@@ -55,12 +180,19 @@ static bool lacks_its_key_alone(const struct oneib_vf_record *record,
            record->pkey == before->pkey && is_granted(record);
 }
 
+/* oneibd is told so, and keeps its key for it; it may be closed, as long as that could not be
+ * written. */
+static bool is_open_by_record(const struct oneib_vf_record *record)
+{
+    return record->stage == ONEIB_VF_OPEN && is_granted(record);
+}
+
 static void note_open(void)
 {
     for (unsigned vf = 0; vf < hca.vfs; vf++) {
         const struct oneib_pci pci = tree_vf_pci(&hca, vf);
         const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
-        if (record && open_index(&hca, vf, 1) > 0)
+        if (record && is_open_by_record(record))
             was_open[vf] = *record;
         else if (!record || !lacks_its_key_alone(record, &was_open[vf]))
             was_open[vf].pkey = 0;
@@ -145,24 +277,53 @@ static void ask_to_have(void)
     by->vm_id = request.vm_id;
     by->nic_id = request.nic_id;
     by->is_have = true;
-    if (oneib_vfs_have(vfs, &request, &record, &by->ticket, &err) == 0)
+    const bool is_fine = oneib_vfs_have(vfs, &request, &record, &by->ticket, &err) == 0;
+    note_asked_for(&request, is_fine);
+    if (is_fine)
         assert_is_of(&record, by);
 }
 
+/* Most give back what they have. */
+static void choose_what_is_had(struct oneib_request *request)
+{
+    const struct oneib_vf_table *table = &vfs->table;
+    if (table->count == 0 || any(4) == 0)
+        return;
+    const struct oneib_vf_record *record = &table->items[any((unsigned)table->count)];
+    request->vm_id = record->vm_id;
+    request->nic_id = any(2) ? record->nic_id : -1;
+}
+
+static struct oneib_released release_now(struct oneib_request *request, struct asked *by)
+{
+    struct oneib_error err = {0};
+    struct oneib_released released = {0};
+    note_given_back(request);
+    oneib_vfs_release(vfs, request, &released, &by->ticket, &err);
+    return released;
+}
+
+/* Whoever is told that a domain still has it may say that the NIC is gone. */
 static void ask_to_release(void)
 {
     struct oneib_error err = {0};
     struct oneib_released released;
     struct asked *by = place_for_ticket();
     struct oneib_request request = request_of(
-        any(3) ? ONEIB_REQUEST_RELEASE : ONEIB_REQUEST_RELEASE_VF, any(VMS), (int)any(3) - 1);
+        any(4) ? ONEIB_REQUEST_RELEASE : ONEIB_REQUEST_RELEASE_VF, any(VMS), (int)any(3) - 1);
     if (request.kind == ONEIB_REQUEST_RELEASE_VF) {
         request.vf = tree_vf_pci(&hca, any(hca.vfs));
+        note_given_back(&request);
         oneib_vfs_release_vf(vfs, &request, &released, &by->ticket, &err);
         return;
     }
+    choose_what_is_had(&request);
     request.flags = any(3) ? 0 : ONEIB_RELEASE_NIC_GONE;
-    oneib_vfs_release(vfs, &request, &released, &by->ticket, &err);
+    if (release_now(&request, by).left == 0 || any(2))
+        return;
+    oneib_vfs_forget(vfs, by->ticket);
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    release_now(&request, by);
 }
 
 static void read_tickets(void)
@@ -228,8 +389,9 @@ static void change_domains(void)
         else if (any(10) == 0)
             add_domain(any(2) ? -1 : (int64_t)any(VMS), any(2), &vf);
     }
-    for (size_t i = 0; i < vfs->timer_count && any(2); i++)
-        vfs->timers[i].until = 0;
+    for (size_t i = 0; i < vfs->timer_count; i++)
+        if (any(4) == 0)
+            vfs->timers[i].until = 0;
     tell_domains();
 }
 
@@ -305,9 +467,9 @@ static void happen(void)
         change_domains();
         break;
     case 5:
-    case 6:
         let_time_pass();
         break;
+    case 6:
     case 7:
         ask_to_release();
         break;
@@ -325,15 +487,6 @@ static void happen(void)
 }
 
 /* ---- what must be so ------------------------------------------------------------------------- */
-
-static bool runs_with_other(const struct oneib_vf_record *record)
-{
-    for (size_t i = 0; domains.known && i < domains.count; i++)
-        if (domains.items[i].running && domains.items[i].vm_id != (int64_t)record->vm_id &&
-            oneib_pci_compare(&domains.items[i].vf, &record->vf) == 0)
-            return true;
-    return false;
-}
 
 static void assert_is_recorded(unsigned vf)
 {
@@ -421,6 +574,7 @@ static void assert_all_is_right(void)
     }
     if (fresh)
         note_open();
+    assert_all_is_kept();
     assert_each_nic_has_one();
     assert_nobody_waits_for_nothing();
     assert_works_are_sound();
