@@ -303,7 +303,7 @@ static struct oneib_released release_now(struct oneib_request *request, struct a
     return released;
 }
 
-/* Whoever is told that a domain still has it may say that the NIC is gone. */
+/* Whoever is told that a domain still has it may say that the NIC is gone. Often that domain ends. */
 static void ask_to_release(void)
 {
     struct oneib_error err = {0};
@@ -324,6 +324,8 @@ static void ask_to_release(void)
     oneib_vfs_forget(vfs, by->ticket);
     request.flags = ONEIB_RELEASE_NIC_GONE;
     release_now(&request, by);
+    if (any(2))
+        tell_of_no_domains();
 }
 
 static void read_tickets(void)
