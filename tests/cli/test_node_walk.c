@@ -2,8 +2,9 @@
 /*
  * Whatever is asked of oneib-node, in whatever order, by callers that come, go and are cut off in
  * the middle, while keys move, grants change, domains come and go, oneibd is restarted and the
- * service is killed: in the end all can be
- * given back, and every VF is closed. ONEIB_WALK_SEED chooses the walk.
+ * service is killed: in the end all can be given back, and every VF is closed. And a VM that nobody
+ * else asks for anything keeps what it was given until it gives that back. ONEIB_WALK_SEED chooses
+ * the walk.
  */
 #include "hca/sm_stand_in.h"
 #include "node_scene.h"
@@ -84,12 +85,43 @@ static void hang_up(int *fd)
     *fd = -1;
 }
 
+static bool is_told(const char *domains, uint32_t vm_id)
+{
+    char name[32];
+    snprintf(name, sizeof name, ">one-%u<", vm_id);
+    return strstr(domains, name) != NULL;
+}
+
+/* VMs that run with what they have: two, each with one VF. */
+static void tell_of_those_that_run(void)
+{
+    struct oneib_vf_table have;
+    oneib_autotext struct oneib_text domains = {0};
+    const char *text = table();
+    oneib_text_append(&domains, "");
+    if (oneib_vf_table_parse(text, strlen(text), &have, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0, told = 0; i < have.count && told < 2; i++) {
+        const struct oneib_vf_record *record = &have.items[i];
+        if (any(3) == 0 || record->vm_id >= VMS || is_told(domains.data, record->vm_id))
+            continue;
+        oneib_text_printf(&domains, DOMAIN("one-%u", HOSTDEV("%u")), record->vm_id,
+                          record->vf.function);
+        told++;
+    }
+    oneib_vf_table_clear(&have);
+    tell_of_domains(domains.data);
+}
+
 static void change_domains(void)
 {
     static const char *const all[] = {"", DOMAIN("one-1", HOSTDEV("1")),
                                       DOMAIN("one-2", HOSTDEV("2") HOSTDEV("3")),
                                       DOMAIN("one-1", HOSTDEV("2")) DOMAIN("other", HOSTDEV("4"))};
-    tell_of_domains(all[any(sizeof all / sizeof *all)]);
+    if (any(3))
+        tell_of_those_that_run();
+    else
+        tell_of_domains(all[any(sizeof all / sizeof *all)]);
 }
 
 static void change_grants(void)
@@ -104,6 +136,88 @@ static void change_grants(void)
         grant_by_network(all[any(sizeof all / sizeof *all)]);
     else
         spawn_grants_standin_again();
+}
+
+/* ---- one whom nobody else minds -------------------------------------------------------------- */
+
+#define OWN_VM 901
+
+static struct {
+    int fd;         /* -1: it has asked for nothing */
+    bool has_asked; /* for a VF; else it gives one back */
+    bool has_failed;
+    bool has_vf;
+} own = {.fd = -1};
+
+static void ask_for_own(const struct oneib_request *request)
+{
+    const struct oneib_request end = oneib_request_new(ONEIB_REQUEST_WAIT);
+    own.fd = connect_raw("node.sock");
+    own.has_failed = false;
+    if (own.fd < 0)
+        return;
+    send_raw(own.fd, request);
+    send_raw(own.fd, &end);
+}
+
+static void go_on_with_own(void)
+{
+    struct oneib_request request = have_of(OWN_VM, 0, KEY);
+    if (own.fd >= 0)
+        return;
+    own.has_asked = !own.has_vf;
+    if (own.has_vf) {
+        request = oneib_request_new(ONEIB_REQUEST_RELEASE);
+        request.vm_id = OWN_VM;
+        request.nic_id = -1;
+    }
+    own.has_vf = false;
+    ask_for_own(&request);
+}
+
+/* The service has been killed, or has no place for it: nothing is known. */
+static void end_own(void)
+{
+    close(own.fd);
+    own.fd = -1;
+}
+
+static void read_own(void)
+{
+    struct oneib_answer answer = {.kind = 0};
+    char bytes[sizeof answer + 1];
+    while (own.fd >= 0 && answer.kind != ONEIB_ANSWER_END) {
+        const ssize_t length = recv(own.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (length < 0 && errno == EAGAIN)
+            return;
+        if (length <= 0) {
+            end_own();
+            return;
+        }
+        if (oneib_answer_check(bytes, (size_t)length, &answer, &err) < 0)
+            fail_msg("%s", err.text);
+        own.has_failed |= answer.kind == ONEIB_ANSWER_FAILED;
+    }
+    if (own.fd < 0)
+        return;
+    own.has_vf = own.has_asked && !own.has_failed;
+    end_own();
+}
+
+/* It may be closed, for the time being, or because a domain of somebody else's has it: then another
+ * one may get it. */
+static void assert_own_is_kept(void)
+{
+    char *line = own.has_vf ? strstr(table(), " vm=901 ") : NULL;
+    if (!own.has_vf)
+        return;
+    if (!line)
+        fail_msg("VM 901 has lost its VF; the end of the log:\n%s", log_end());
+    line[strcspn(line, "\n")] = '\0';
+    if (strstr(line, "stage=ended"))
+        own.has_vf = false;
+    else if (!strstr(line, "stage=open") && !strstr(line, "stage=closed"))
+        fail_msg("VM 901 loses its VF (%s); the end of the log:\n%s", line, log_end());
 }
 
 static void take_step(void)
@@ -131,11 +245,17 @@ static void take_step(void)
         if (any(4) == 0)
             change_grants();
         break;
+    case 6:
+        if (any(4) == 0)
+            go_on_with_own();
+        break;
     default:
         ask(fd);
         break;
     }
     read_some(fd);
+    read_own();
+    assert_own_is_kept();
 }
 
 static bool is_all_closed(void)
@@ -169,6 +289,7 @@ static void give_all_back(void)
 {
     for (size_t i = 0; i < CONNECTIONS; i++)
         hang_up(&fds[i]);
+    hang_up(&own.fd);
     tell_of_domains("");
     const double until = oneib_now_ms() + DEADLINE_MS;
     do {
