@@ -533,6 +533,24 @@ static int check_fresh(struct have *have, struct oneib_error *err)
                       "said before: 'oneib check' here says what is missing");
 }
 
+/* A VM that starts finds its VF in a domain that has its id and runs, and that was of another
+ * network: OpenNebula has given the id again, as it does when its database was put back to what it
+ * was some time ago. Whoever is in that domain must not come into the new one's network. */
+static int check_not_anothers_of_its_id(const struct have *have,
+                                        const struct oneib_vf_record *record,
+                                        struct oneib_error *err)
+{
+    if (record->network_id == have->grant->network_id ||
+        has_flag(have->wanted, ONEIB_HAVE_ATTACH) ||
+        !(record->in_domain || oneib_vfs_is_running_with(have->giving.vfs, record)))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "a domain of that id runs with its virtual function, of network %" PRIu32
+                      ": it is another VM's, of before the id was given again; end it (virsh "
+                      "destroy), then start this one",
+                      record->network_id);
+}
+
 static int have_either(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
@@ -552,6 +570,8 @@ static int have_either(struct have *have, struct oneib_error *err)
         return -1;
     if (!exists)
         return drop_lost(vfs, &giving->record, err) < 0 ? -1 : have_new(have, err);
+    if (check_not_anothers_of_its_id(have, &giving->record, err) < 0)
+        return -1;
     if (joins(have)) {
         oneib_vfs_forget_memory(vfs, &own->vf, ONEIB_VF_LEAVING);
         have->wish = oneib_vfs_work_of(vfs, &own->vf)->wish;

@@ -438,6 +438,42 @@ static void what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner(void **st
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+/* Its id was given again while its domain runs on: OpenNebula's database was put back. */
+static void a_vm_that_starts_does_not_take_its_network_to_a_domain_that_has_its_id(void **state)
+{
+    (void)state;
+    run(42);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    wanted.request.network_id = NETWORK + 1;
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "a domain of that id runs");
+    assert_int_not_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(open_index(&hca, 0, 1), 0);
+    tell_of_nothing_known(); /* the table knows that a domain has it */
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "a domain of that id runs");
+    look();
+    assert_int_equal(open_index(&hca, 0, 1), 0);
+
+    struct oneib_vf_record record;
+    tell_of_no_domains();
+    give(&wanted, &record);
+    assert_int_equal(record.network_id, NETWORK + 1);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
+/* Its old NIC of that id was detached, and its guest is slow to let go. */
+static void a_nic_that_is_attached_takes_what_its_domain_has_to_its_own_network(void **state)
+{
+    (void)state;
+    run(42);
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    wanted.request.network_id = NETWORK + 1;
+    wanted.request.flags |= ONEIB_HAVE_ATTACH;
+    give(&wanted, &record);
+    assert_int_equal(record.network_id, NETWORK + 1);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
 static void a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf(void **state)
 {
     (void)state;
@@ -632,6 +668,8 @@ int main(void)
         IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),
         IN_SCENE(what_was_given_back_leaves_before_it_is_given),
         IN_SCENE(what_was_asked_of_a_vf_is_not_remembered_of_its_next_owner),
+        IN_SCENE(a_vm_that_starts_does_not_take_its_network_to_a_domain_that_has_its_id),
+        IN_SCENE(a_nic_that_is_attached_takes_what_its_domain_has_to_its_own_network),
         IN_SCENE(a_nic_that_is_gone_is_closed_although_its_domain_has_the_vf),
         IN_SCENE(whoever_waits_for_such_a_release_is_told_who_has_the_vf),
         IN_SCENE(releases_do_not_need_to_know_the_domains),
