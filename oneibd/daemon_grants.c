@@ -289,14 +289,6 @@ static struct oneib_node_snapshot nothing_known(uint32_t host_id)
     return (struct oneib_node_snapshot){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
-/* Nothing on it reaches the fabric: whatever it has open is as good as closed, unless it says
- * itself what it has. */
-static struct oneib_node_snapshot closed_by_its_fence(uint32_t host_id)
-{
-    return (struct oneib_node_snapshot){
-        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
-}
-
 static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
@@ -312,7 +304,7 @@ static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapsho
             is_known ? known[next] : nothing_known(cloud->hosts[i].id);
         if (oneib_fence_holds(&daemon->snapshot.kept.ledger, cloud->hosts[i].id) &&
             !oneib_node_is_heard(snapshots->items[snapshots->count].state))
-            snapshots->items[snapshots->count] = closed_by_its_fence(cloud->hosts[i].id);
+            snapshots->items[snapshots->count] = oneib_node_of_fenced_host(cloud->hosts[i].id);
         snapshots->count++;
         next += is_known;
     }

@@ -38,6 +38,13 @@ struct work {
     size_t own_count, own_capacity;
 };
 
+struct oneib_node_snapshot oneib_node_of_fenced_host(uint32_t host_id)
+{
+    static const struct oneib_grant_list nothing;
+    return (struct oneib_node_snapshot){
+        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true, .sent = &nothing};
+}
+
 bool oneib_node_is_heard(enum oneib_node_state state)
 {
     return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;

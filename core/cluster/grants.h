@@ -58,6 +58,9 @@ struct oneib_held_keys {
     size_t count;
 };
 
+/* What a host counts as whose ports are all closed and whose node is not heard. Nothing on it
+ * reaches the fabric, so it is as if it followed an empty list and had nothing. */
+struct oneib_node_snapshot oneib_node_of_fenced_host(uint32_t host_id);
 bool oneib_node_is_heard(enum oneib_node_state state);
 /* What it does not report, it has not. */
 bool oneib_node_tells_all(const struct oneib_node_snapshot *snapshot);
@@ -115,7 +118,7 @@ void oneib_grants_clear(struct oneib_grants *grants);
 struct oneib_gate_input {
     const struct oneib_cloud *cloud;
     const struct oneib_desired *desired;
-    const struct oneib_partition_table *in_force; /* ours, by the file; empty at first */
+    const struct oneib_partition_table *in_force; /* ours, by the file; NULL, or empty: none */
     const struct oneib_grants *grants;            /* as they have just been sent */
     const struct oneib_node_snapshot *nodes;      /* by host id, since then */
     size_t node_count;

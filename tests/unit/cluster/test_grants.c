@@ -306,6 +306,20 @@ static void a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more(vo
     assert_who_may_set_guid(played, true, false);
 }
 
+/* OpenNebula goes on with the migration: what the VM had there reaches nobody. */
+static void a_guid_is_the_other_hosts_when_the_one_that_a_vm_leaves_is_fenced(void **state)
+{
+    struct grant_scene *played = *state;
+    const struct oneib_ledger_fence fence = {.host_id = 1, .asked = 1};
+    begin_migration(played);
+    grant_and_send(played);
+    oneib_ledger_set_fence(&played->scene.ledger, &fence);
+    *node_of(played, 1) = oneib_node_of_fenced_host(1);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+}
+
 static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
 {
     struct grant_scene *played = *state;
@@ -883,6 +897,7 @@ int main(void)
         GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
         GRANT_TEST(another_nics_vf_keeps_no_guid_where_it_was),
         GRANT_TEST(a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more),
+        GRANT_TEST(a_guid_is_the_other_hosts_when_the_one_that_a_vm_leaves_is_fenced),
         GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
         GRANT_TEST(each_guid_that_another_host_still_has_may_not_be_set),
         GRANT_TEST(a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it),

@@ -887,6 +887,10 @@ static void who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one(
     assert_gated(played, 0x102, port_of(2), "none");
     assert_gated(played, 0x102, port_of(3), "full"); /* nobody was ever granted anything there */
     assert_int_equal(played->gate.withheld, 2);
+    oneib_partition_table_clear(&played->scene.in_force); /* then all is new */
+    pass_gate_as(played, true);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(3), "full");
 }
 
 static void move_vf(struct grant_scene *played)
@@ -968,8 +972,7 @@ static void a_guid_that_another_host_still_has_is_in_no_partition(void **state)
     assert_false(granted(played, 2, 4, 0)->may_set_guid);
 
     /* Its fence is as good as a report that it has nothing. */
-    *node_of(played, 1) = (struct oneib_node_snapshot){
-        .host_id = 1, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+    *node_of(played, 1) = oneib_node_of_fenced_host(1);
     pass(played);
     assert_gated(played, 0x101, vf, "full");
     assert_true(granted(played, 2, 4, 0)->may_set_guid);
