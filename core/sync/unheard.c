@@ -2,19 +2,17 @@
 #include "cluster/grants.h"
 #include "sync/sync.h"
 
-/* Without a file in force nobody could tell what is new on a port. */
+/* Without a file in force all is new: whatever ports hold may be lost at any moment, and come back
+ * to other places. */
 void oneib_snapshot_leave_to_daemon(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                     size_t *left)
 {
     static const struct oneib_grants nothing;
     struct oneib_gate gate = {0};
-    *left = 0;
-    if (!oneib_seen_has_table(&snapshot->seen))
-        return;
     const struct oneib_gate_input input = {
         .cloud = &snapshot->cloud,
         .desired = &snapshot->desired,
-        .in_force = &snapshot->seen.table,
+        .in_force = oneib_seen_has_table(&snapshot->seen) ? &snapshot->seen.table : NULL,
         .grants = &nothing,
         .ledger = &snapshot->kept.ledger,
         .hears_nobody = true,
