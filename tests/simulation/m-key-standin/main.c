@@ -508,9 +508,11 @@ static void serve(void)
     if (poll(files, 2 + 2 * CLIENTS, -1) < 0 && errno != EINTR)
         die("m-key-standin");
     for (size_t i = 0; i < CLIENTS; i++) {
-        take_from_program(&clients[i]);
+        if (files[2 + 2 * i].revents & POLLIN)
+            take_from_program(&clients[i]);
         pump_up(&clients[i]);
-        take_from_ibsim(&clients[i]);
+        if (files[3 + 2 * i].revents & POLLIN)
+            take_from_ibsim(&clients[i]);
         flush_down(&clients[i]);
     }
     take_reply();

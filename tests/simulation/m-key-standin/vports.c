@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VIRTUALIZATION_INFO 0xffb0
 #define VPORT_INFO 0xffb1
@@ -21,6 +22,7 @@
 #define ENABLED 0x80
 #define FULL 0x8000
 #define FILE_SIZE_MAX ((size_t)1 << 20)
+#define PATH_SIZE 512
 
 /* How adapters do it. */
 enum layout {
@@ -157,11 +159,22 @@ static void manage(struct vport *vport)
 
 /* ---- the adapter's part ---------------------------------------------------------------------- */
 
+static void name_of_vf(const char *root, unsigned vf, const char *name, char path[PATH_SIZE])
+{
+    snprintf(path, PATH_SIZE, "%s/sys/class/infiniband/mlx5_0/device/sriov/%u/%s", root, vf, name);
+}
+
+static bool there_is_vf(const char *root, unsigned vf)
+{
+    char path[PATH_SIZE];
+    name_of_vf(root, vf, "policy", path);
+    return access(path, R_OK) == 0;
+}
+
 static bool read_word(const char *root, unsigned vf, const char *name, char *word)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/sys/class/infiniband/mlx5_0/device/sriov/%u/%s", root, vf,
-             name);
+    char path[PATH_SIZE];
+    name_of_vf(root, vf, name, path);
     oneib_autofclose FILE *file = fopen(path, "re");
     return file && fscanf(file, "%31s", word) == 1;
 }
@@ -204,7 +217,6 @@ static struct vport vport_numbered(const char *root, uint64_t port, uint32_t num
         return (struct vport){0};
     if (number > 0 && !read_vf(root, number - 1, &vport))
         return (struct vport){0};
-    manage(&vport);
     return vport;
 }
 
@@ -222,9 +234,8 @@ static void put64(uint8_t *data, uint64_t value)
 
 static void put_virtualization(const char *root, uint8_t *data)
 {
-    struct vport vf;
     uint16_t top = 0;
-    while (read_vf(root, top, &vf))
+    while (there_is_vf(root, top))
         top++;
     if (layout != TOP_ELSEWHERE)
         put16(data, 127);
@@ -233,10 +244,12 @@ static void put_virtualization(const char *root, uint8_t *data)
         data[layout == ENABLED_ELSEWHERE ? 7 : 4] = ENABLED;
 }
 
-static void put_vport(const struct vport *vport, uint8_t *data)
+static void put_vport_asked(const char *root, uint64_t port, uint32_t modifier, uint8_t *data)
 {
-    data[0] = layout == STATE_ELSEWHERE ? vport->state : (uint8_t)(vport->state << 4);
-    put64(data + (layout == GUID_ELSEWHERE ? 20 : 12), vport->guid);
+    const uint32_t number = layout == NUMBER_HIGH ? modifier >> 16 : modifier;
+    const struct vport vport = vport_numbered(root, port, number);
+    data[0] = layout == STATE_ELSEWHERE ? vport.state : (uint8_t)(vport.state << 4);
+    put64(data + (layout == GUID_ELSEWHERE ? 20 : 12), vport.guid);
 }
 
 static void put_table(const struct vport *vport, uint32_t block, uint8_t *data)
@@ -252,7 +265,9 @@ static void put_table_asked(const char *root, uint64_t port, uint32_t modifier, 
 {
     const uint32_t high = modifier >> 16, low = modifier & 0xffff;
     const uint32_t number = layout == ONE_TABLE ? 0 : layout == NUMBER_LOW ? low : high;
-    const struct vport vport = vport_numbered(root, port, number);
+    struct vport vport = vport_numbered(root, port, number);
+    if (vport.state)
+        manage(&vport);
     put_table(&vport, layout == NUMBER_LOW ? high : low, data);
 }
 
@@ -281,14 +296,12 @@ int vports_answer(uint64_t port, uint16_t attribute, uint32_t modifier, uint8_t 
         return VPORTS_SILENT;
     if (layout == UNSUPPORTED || !find_node(port, root))
         return VPORTS_UNSUPPORTED;
-    const struct vport vport =
-        vport_numbered(root, port, layout == NUMBER_HIGH ? modifier >> 16 : modifier);
     switch (attribute) {
     case VIRTUALIZATION_INFO:
         put_virtualization(root, data);
         return 0;
     case VPORT_INFO:
-        put_vport(&vport, data);
+        put_vport_asked(root, port, modifier, data);
         return 0;
     case VNODE_INFO:
         put16(data + (layout == CAPACITY_ELSEWHERE ? 2 : 0), CAP);
