@@ -148,7 +148,7 @@ nothing_is_left_of_it_in_the_end() {
 begin_with 1 44
 on 1 <<'END'
 mkdir -p /etc/oneib
-echo 'node = { unplug_wait = 5000; };' >/etc/oneib/oneib.conf
+echo 'node = { unplug_wait = 8000; };' >/etc/oneib/oneib.conf
 END
 cases \
     a_domain_that_does_not_start_leaves_nothing \
