@@ -17,7 +17,7 @@
 #define INTERRUPT_MS 300
 /* xmlrpc-c looks at the flag every three seconds by itself; a signal wakes it. */
 #define PATIENCE_MS 2500
-#define LONG_PATIENCE_MS 6000
+#define LONG_PATIENCE_MS 12000
 
 static int interrupted;
 

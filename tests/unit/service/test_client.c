@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 1000
+#define WAIT_MS 8000
 
 /* ---- the stand-in ---------------------------------------------------------------------------- */
 
@@ -326,7 +326,7 @@ static void without_a_service_the_command_that_starts_it_is_named(void **state)
     assert_int_equal(oneib_client_open(&client, &err), -1);
     assert_null(client);
     assert_told(ONEIB_ERROR_UNREACHABLE, "systemctl start oneib-node.socket");
-    assert_true(oneib_now_ms() - began < 500);
+    assert_true(oneib_now_ms() - began < 5000);
 
     close(listen_at("node.sock"));
     assert_int_equal(oneib_client_open(&client, &err), -1);
