@@ -28,13 +28,12 @@ __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *
 /* The root, and a formatted path below it. */
 __attribute__((format(printf, 1, 0))) static char *path_of(const char *format, va_list arguments)
 {
-    char *path, *below;
-    if (!root || vasprintf(&below, format, arguments) < 0)
-        give_up("%s", "no root, or no memory");
-    if (asprintf(&path, "%s%s", root, below) < 0)
-        give_up("%s", "no memory");
-    free(below);
-    return path;
+    struct oneib_text path = {0};
+    if (!root)
+        give_up("%s", "no root");
+    oneib_text_append(&path, root);
+    oneib_text_vprintf(&path, format, arguments);
+    return path.data;
 }
 
 #define FORMAT_PATH(path, format)                                                                  \
