@@ -179,12 +179,6 @@ bool oneib_follow_is_fresh(const struct oneib_follow *follow, double now)
     return oneib_follow_fresh_until(follow, now) > 0;
 }
 
-double oneib_follow_current_at(const struct oneib_follow *follow)
-{
-    const struct oneib_follow_daemon *daemon = &follow->daemons[follow->source];
-    return follow->has_list && follow->is_of_known ? daemon->current_at : 0;
-}
-
 struct oneib_list_name oneib_follow_name(const struct oneib_follow *follow, size_t daemon)
 {
     const bool is_its = follow->has_list && follow->is_of_known && follow->source == daemon;

@@ -69,8 +69,6 @@ bool oneib_follow_choose(struct oneib_follow *follow, const uint16_t *lids, size
 bool oneib_follow_is_fresh(const struct oneib_follow *follow, double now);
 /* When it is not fresh any more; 0 when it is not. */
 double oneib_follow_fresh_until(const struct oneib_follow *follow, double now);
-/* Since when it was known to be current; 0: never. */
-double oneib_follow_current_at(const struct oneib_follow *follow);
 /* The name of that daemon's list that is followed; {0, 0}: none of its. */
 struct oneib_list_name oneib_follow_name(const struct oneib_follow *follow, size_t daemon);
 

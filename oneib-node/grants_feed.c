@@ -390,13 +390,6 @@ const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_fe
     return feed->follow.has_list ? &feed->follow.list.grants : NULL;
 }
 
-uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *feed)
-{
-    const double since = oneib_follow_current_at(&feed->follow);
-    const double age = oneib_now_ms() - since;
-    return since > 0 ? (uint32_t)oneib_sooner(age, UINT32_MAX) : 0;
-}
-
 int oneib_grant_feed_fd(const struct oneib_grant_feed *feed)
 {
     return feed->child.poll_fd;

@@ -54,8 +54,6 @@ void oneib_grant_feed_set_unseen(struct oneib_grant_feed *feed, size_t unseen);
 /* The list that is followed; NULL: none. *fresh: it may be opened by. */
 const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *feed,
                                                      bool *fresh);
-/* How old the list is: since a challenge was made whose answer named it; 0 without one. */
-uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *feed);
 /* A list has been followed: a report is due at once. A table that has changed is seen. */
 void oneib_grant_feed_report(struct oneib_grant_feed *feed);
 /* Somebody asks for a NIC without a grant: the believed daemon is told, once in 500 ms for a NIC.

@@ -25,7 +25,6 @@ void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib
     listing->follows = (struct oneib_follows){
         .has_list = grants != NULL,
         .fresh = fresh,
-        .age_ms = grants ? oneib_grant_feed_age_ms(feed) : 0,
         .unseen = (uint32_t)unseen,
     };
     listing->stale = (struct oneib_error){0};

@@ -287,7 +287,6 @@ static void pack_follows(const struct oneib_follows *follows, struct oneib_follo
 {
     TAKE(packed, follows, has_list);
     TAKE(packed, follows, fresh);
-    TAKE(packed, follows, age_ms);
     TAKE(packed, follows, unseen);
 }
 

@@ -117,7 +117,6 @@ struct oneib_domain_entry {
 struct oneib_follows {
     bool has_list;
     bool fresh;      /* it may be opened by */
-    uint32_t age_ms; /* since oneibd's challenge for it was made; 0 without a list */
     uint32_t unseen; /* oneib_vfs_unseen() */
 };
 

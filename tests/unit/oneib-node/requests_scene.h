@@ -36,11 +36,6 @@ const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_fe
     return &of->list;
 }
 
-uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *of)
-{
-    return of->fresh ? 5 : 20000;
-}
-
 void oneib_grant_feed_want(struct oneib_grant_feed *of, const struct oneib_want_message *want)
 {
     of->wants++;

@@ -636,7 +636,7 @@ static void play_a_full_list(int listener)
     const int fd = take_call(listener);
     const struct oneib_error why = {.code = ONEIB_ERROR_REFUSED, .text = "its list is old"};
     struct oneib_answer follows = oneib_answer_with(ONEIB_ANSWER_FOLLOWS, &why);
-    follows.follows = (struct oneib_follows){.has_list = true, .age_ms = 11000};
+    follows.follows = (struct oneib_follows){.has_list = true, .unseen = 11};
     hear(fd, ONEIB_REQUEST_LIST);
     say_grants(fd, ONEIB_GRANTS_MAX);
     say(fd, &follows);
@@ -655,7 +655,7 @@ static void a_list_has_the_grants_that_are_followed_and_why_nothing_new_is_opene
     for (uint32_t i = 0; i < ONEIB_GRANTS_MAX; i++)
         assert_int_equal(list.grants->items[i].vm_id, i);
     assert_true(list.follows.has_list);
-    assert_int_equal(list.follows.age_ms, 11000);
+    assert_int_equal(list.follows.unseen, 11);
     assert_string_equal(list.stale.text, "its list is old");
     oneib_service_list_clear(&list);
     assert_played();

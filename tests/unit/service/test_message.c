@@ -346,7 +346,7 @@ static struct oneib_answer follows(void)
 {
     const struct oneib_error why = {.code = ONEIB_ERROR_TIMEOUT, .text = "not heard"};
     struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FOLLOWS, &why);
-    answer.follows = (struct oneib_follows){true, true, 12000, 3};
+    answer.follows = (struct oneib_follows){true, true, 3};
     return answer;
 }
 
