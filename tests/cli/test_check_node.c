@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` says of this host's virtual functions, as a user without privileges. */
-#include "hca/tree.h"
-#include "run.h"
-#include <limits.h>
-#include <stdio.h>
+#include "node_root.h"
 
 static const struct tree_hca with_vfs = {
     .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:81:00.0", .vfs = 2};
@@ -35,17 +32,10 @@ static void a_host_with_vfs_needs_the_service(void **state)
 
 int main(void)
 {
-    char variable[PATH_MAX];
-    tree_open();
-    if (make_directory(NULL) < 0)
-        return 1;
-    snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
-    set_variable(variable);
+    open_node_root();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(of_a_host_without_vfs_nothing_is_said, tree_reset),
         cmocka_unit_test_setup(a_host_with_vfs_needs_the_service, tree_reset),
     };
-    const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_directory(NULL);
-    return tree_close(status);
+    return close_node_root(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who runs on the cores of VMs with IB_HPC: what the probe sets going, with a stand-in for libvirt,
  * and what `oneib check` says, with libvirt's own test driver. The host has four cores. */
-#include "hca/tree.h"
 #include "node/host_tree.h"
-#include "run.h"
+#include "node_root.h"
 #include "vmm/live_standin.h"
 #include <limits.h>
 #include <stdio.h>
@@ -119,12 +118,7 @@ static void check_says_that_it_cannot_know_where_that_matters(void **state)
 
 int main(void)
 {
-    char variable[PATH_MAX];
-    tree_open();
-    if (make_directory(NULL) < 0)
-        return 1;
-    snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
-    set_variable(variable);
+    open_node_root();
 #define CASE(name) cmocka_unit_test_setup(name, make_host)
     const struct CMUnitTest tests[] = {
         CASE(each_probe_has_vms_kept_off_where_the_operator_wants_that),
@@ -132,7 +126,5 @@ int main(void)
         CASE(check_says_who_is_on_others_cores),
         CASE(check_says_that_it_cannot_know_where_that_matters),
     };
-    const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_directory(NULL);
-    return tree_close(status);
+    return close_node_root(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -4,9 +4,8 @@
  * user without privileges.
  */
 #include "../grants_standin.h"
-#include "hca/tree.h"
 #include "node_process.h"
-#include "run.h"
+#include "node_root.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,8 +17,6 @@ static const struct tree_hca mlx4 = {
     .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:81:00.0", .vfs = 4};
 static const struct tree_hca mlx5 = {
     .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:41:00.0", .vfs = 2};
-
-static char variable[PATH_MAX];
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
@@ -615,11 +612,7 @@ static void the_script_runs_the_probe_and_never_fails(void **state)
 
 int main(void)
 {
-    tree_open();
-    if (make_directory(NULL) < 0)
-        return 1;
-    snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
-    set_variable(variable);
+    open_node_root();
 #define BARE(function) cmocka_unit_test_setup(function, make_node)
 #define WITH_ADAPTER(function)                                                                     \
     cmocka_unit_test_setup_teardown(function, make_node_with_adapter, end_node)
@@ -651,7 +644,5 @@ int main(void)
         WITH_ADAPTER(a_broken_configuration_is_a_problem),
         WITH_ADAPTER(the_script_runs_the_probe_and_never_fails),
     };
-    const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_directory(NULL);
-    return tree_close(status);
+    return close_node_root(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -9,8 +9,7 @@ static void deployed_and_shut_down(void **state)
     (void)state;
     deploy_vm_2();
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_1);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_1);
 }
 
 static void a_nic_comes_and_goes(void **state)
@@ -25,8 +24,7 @@ static void a_nic_comes_and_goes(void **state)
         assert_plugged(2, 1, 0, 15);
         assert_no_nic(2, 2);
     }
-    stop(SAVE_2, 2, UUID_2, HOST_1);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_1);
 }
 
 static void suspended_and_resumed(void **state)
@@ -38,13 +36,12 @@ static void suspended_and_resumed(void **state)
     configure_node();
     restore(RESTORE_2, UUID_2);
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_1);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_1);
 }
 
 /* snapshot_create and snapshot_revert were not recorded: their arguments are those of OpenNebula's
  * one_vmm_exec.rb, their message is like any other. */
-static int snapshot(const char *name, const char *argument)
+static void must_snapshot(const char *name, const char *argument)
 {
     char *upstream = upstream_path(name), *message = message_of(SAVE_2);
     const int status = run_on(
@@ -52,7 +49,8 @@ static int snapshot(const char *name, const char *argument)
         message, strlen(message));
     free(message);
     free(upstream);
-    return status;
+    if (status != 0)
+        fail_msg("%s", said);
 }
 
 static void a_snapshot_is_made_and_gone_back_to(void **state)
@@ -60,15 +58,12 @@ static void a_snapshot_is_made_and_gone_back_to(void **state)
     (void)state;
     char *vm = vm_in(SAVE_2);
     deploy_vm_2();
-    if (snapshot("snapshot_create", "0") != 0)
-        fail_msg("%s", said);
+    must_snapshot("snapshot_create", "0");
     assert_plugged(2, 1, 0, 15);
-    if (snapshot("snapshot_revert", "snap-0") != 0)
-        fail_msg("%s", said);
+    must_snapshot("snapshot_revert", "snap-0");
     must_net(NET_POST(UUID_2, HOST_1), vm);
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_1);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_1);
     free(vm);
 }
 
@@ -78,8 +73,7 @@ static void migrated_live_to_another_host(void **state)
     deploy_vm_2();
     migrate_to_the_other_host();
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_2);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_2);
 }
 
 /* All of it on one VM. */
@@ -91,13 +85,11 @@ static void a_whole_life(void **state)
     detach(DETACH_2);
     save(SAVE_2);
     restore(RESTORE_2, UUID_2);
-    if (snapshot("snapshot_create", "0") != 0)
-        fail_msg("%s", said);
+    must_snapshot("snapshot_create", "0");
     assert_plugged(2, 1, 0, 15);
     migrate_to_the_other_host();
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_2);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_2);
     go_to(home);
     assert_nothing_is_left();
 }

@@ -17,8 +17,7 @@ static void heal_here(void)
 
 static void end_vm_2(void)
 {
-    stop(SAVE_2, 2, UUID_2, HOST_1);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_1);
 }
 
 /* ---- killed ---------------------------------------------------------------------------------- */
@@ -233,8 +232,7 @@ static void a_migration_that_fails_leaves_the_vm_as_it_was(void **state)
     assert_plugged(2, 1, 0, 15);
     migrate_to_the_other_host();
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_2);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_2);
     free(vm);
 }
 
@@ -258,8 +256,7 @@ static void a_vm_that_arrives_and_cannot_be_given_its_vf_runs_on_without(void **
     assert_nic(2, 1, 0, 15, false);
     must_net(NET_POST(UUID_2, HOST_1), vm);
     assert_plugged(2, 1, 0, 15);
-    stop(SAVE_2, 2, UUID_2, HOST_2);
-    assert_nothing_runs_and_nothing_is_left(2);
+    stop_vm_2(HOST_2);
     free(document);
     free(vm);
 }

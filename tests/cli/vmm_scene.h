@@ -535,6 +535,13 @@ static inline void stop(const char *action, unsigned vm_id, const char *uuid, co
     free(vm);
 }
 
+/* Nothing is left of it on that host. */
+static inline void stop_vm_2(const char *host)
+{
+    stop(SAVE_2, 2, UUID_2, host);
+    assert_nothing_runs_and_nothing_is_left(2);
+}
+
 /* `post` at the destination is given the source's name. */
 static inline void migrate_to_the_other_host(void)
 {

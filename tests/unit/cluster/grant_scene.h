@@ -209,6 +209,14 @@ static inline void pass_gate(struct grant_scene *played)
     pass_gate_as(played, false);
 }
 
+/* Network 7 with key 0x101, and the nodes of hosts 1 to `hosts`. */
+static inline void add_network_7(struct grant_scene *played, uint32_t hosts)
+{
+    add_network(&played->scene, 7, 0x101);
+    for (uint32_t host_id = 1; host_id <= hosts; host_id++)
+        add_node(played, host_id);
+}
+
 static inline void put_in_force(struct grant_scene *played, const char *name, unsigned key,
                                 const oneib_guid *guids, size_t count)
 {

@@ -2,6 +2,13 @@
 #include "cloud_builder.h"
 
 /* The key that VLAN_ID is to show; -1: it stays as it is. */
+/* All that is: one full member. */
+static void put_in_force(struct scene *scene, const char *name, unsigned key, oneib_guid guid)
+{
+    add_guid(scene, add_partition(scene, &scene->in_force, name, key), guid, ONEIB_FULL);
+    scene->has_in_force = true;
+}
+
 static int copied(const struct scene *scene, uint32_t network_id)
 {
     for (size_t i = 0; i < scene->desired.copy_count; i++)
@@ -130,8 +137,7 @@ static void whoever_may_come_back_with_a_key_holds_it(void **state)
     hold_key(add_host(scene, 1), 257);
     add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 258), 0x55,
              ONEIB_FULL);
-    add_guid(scene, add_partition(scene, &scene->in_force, "one77", 259), 0x55, ONEIB_FULL);
-    scene->has_in_force = true;
+    put_in_force(scene, "one77", 259, 0x55);
     compute(scene);
     assert_int_equal(260, requested(scene, 3));
 }
@@ -423,8 +429,7 @@ static void a_static_partitions_key_waits_while_a_host_may_hold_it(void **state)
     add_network(scene, 4, 0x101);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
-    scene->has_in_force = true;
-    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 0x101), port_of(1), ONEIB_FULL);
+    put_in_force(scene, "one4", 0x101, port_of(1));
     add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x101), 0x55,
              ONEIB_FULL);
     add_guid(scene, add_partition(scene, &scene->static_partitions, "other", 0x102), 0x55,
@@ -485,8 +490,7 @@ static void a_static_partition_that_is_in_force_stays(void **state)
 {
     struct scene *scene = *state;
     add_host(scene, 1)->keys_invalid = true;
-    scene->has_in_force = true;
-    add_guid(scene, add_partition(scene, &scene->in_force, "storage", 0x101), 0x55, ONEIB_FULL);
+    put_in_force(scene, "storage", 0x101, 0x55);
     add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x101), 0x55,
              ONEIB_FULL);
     compute(scene);
@@ -669,8 +673,7 @@ static void members_follow_their_networks_new_key(void **state)
     add_network(scene, 4, 300);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
-    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
-    scene->has_in_force = true;
+    put_in_force(scene, "one4", 256, port_of(1));
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 300, port_of(1), "full");
@@ -683,8 +686,7 @@ static void a_network_whose_key_was_taken_away_reaches_nobody(void **state)
     add_network(scene, 4, 0);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
-    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
-    scene->has_in_force = true;
+    put_in_force(scene, "one4", 256, port_of(1));
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_int_equal(1, scene->desired.table.count);
@@ -862,8 +864,7 @@ static void a_wish_for_a_key_in_force_for_others_is_refused(void **state)
 {
     struct scene *scene = *state;
     add_operators(scene, 5, 300, 257);
-    add_guid(scene, add_partition(scene, &scene->in_force, "one77", 300), 0x55, ONEIB_FULL);
-    scene->has_in_force = true;
+    put_in_force(scene, "one77", 300, 0x55);
     assert_refused(scene, "pkey-conflict", "in force");
     snprintf(scene->in_force.items[0].name, sizeof scene->in_force.items[0].name, "one5");
     compute(scene);

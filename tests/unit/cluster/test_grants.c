@@ -6,8 +6,7 @@
 static void a_member_is_granted_its_networks_key(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 2, 7, 1);
     grant_all(played);
     const struct oneib_grant *grant = granted(played, 1, 4, 2);
@@ -55,8 +54,7 @@ static void a_limited_member_is_granted_no_more(void **state)
 static void who_makes_his_nic_limited_is_granted_nothing_beside_full_members(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1)->narrowed = true;
     add_nic(&played->scene, 5, 0, 7, 1);
     grant_all(played);
@@ -98,8 +96,7 @@ static void a_reservation_is_on_its_parents_adapter_whatever_it_says(void **stat
 static void grants_of_a_host_lie_by_vm_and_nic(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 9, 0, 7, 1);
     add_nic(&played->scene, 4, 3, 7, 1);
     add_nic(&played->scene, 4, 1, 7, 1);
@@ -134,8 +131,7 @@ static bool is_about(const struct oneib_finding *finding, enum oneib_subject sub
 static void a_pci_nic_is_granted_the_vf_that_its_host_gives_it(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_pci_nic(played, 4);
     oneib_host_give(&played->scene.cloud.hosts[0], &device, 4);
     grant_all(played);
@@ -147,8 +143,7 @@ static void a_pci_nic_is_granted_the_vf_that_its_host_gives_it(void **state)
 static void a_pci_nic_with_another_vms_vf_is_granted_nothing(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_pci_nic(played, 4);
     oneib_host_give(&played->scene.cloud.hosts[0], &device, 5);
     grant_all(played);
@@ -163,8 +158,7 @@ static void a_pci_nic_with_another_vms_vf_is_granted_nothing(void **state)
 static void a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_pci_nic(played, 4);
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
@@ -173,8 +167,7 @@ static void a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing(void **sta
 static void a_pci_nic_without_an_address_is_granted_nothing(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_pci_nic(played, 4)->has_address = false;
     oneib_host_give(&played->scene.cloud.hosts[0], &device, 4);
     grant_all(played);
@@ -185,9 +178,7 @@ static void a_pci_nic_without_an_address_is_granted_nothing(void **state)
 static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     struct oneib_attachment *nic = add_pci_nic(played, 4);
     nic->host_id = 2;
     migrate(nic, 1);
@@ -207,9 +198,7 @@ static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state
 static void the_host_that_a_pci_nic_leaves_gets_no_vf_that_it_never_had(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     struct oneib_attachment *nic = add_pci_nic(played, 4);
     nic->host_id = 2;
     migrate(nic, 1);
@@ -224,9 +213,7 @@ static void the_host_that_a_pci_nic_leaves_gets_no_vf_that_it_never_had(void **s
 /* VM 4 goes from host 1, which has its VF, to host 2. */
 static void begin_migration(struct grant_scene *played)
 {
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     migrate(add_nic(&played->scene, 4, 0, 7, 2), 1);
     report(played, 1, 4, 7, 0x101);
     report(played, 2, 4, 7, 0x101)->guid = ONEIB_VF_GUID_DEFERRED;
@@ -323,9 +310,7 @@ static void a_guid_is_the_other_hosts_when_the_one_that_a_vm_leaves_is_fenced(vo
 static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     add_nic(&played->scene, 4, 0, 7, 2);
     struct oneib_vf_record *record = report(played, 1, 4, 7, 0x101);
     record->stage = ONEIB_VF_ENDED;
@@ -362,9 +347,7 @@ static void each_guid_that_another_host_still_has_may_not_be_set(void **state)
 static void a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     add_nic(&played->scene, 4, 0, 7, 2);
     report(played, 1, 4, 7, 0x101);
     tell(played, 1, 3, 0);
@@ -379,8 +362,7 @@ static void a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it(void **sta
 static void what_the_host_itself_has_set_it_may_set(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1);
     report(played, 1, 4, 7, 0x101);
     grant_all(played);
@@ -392,9 +374,7 @@ static void what_the_host_itself_has_set_it_may_set(void **state)
 static void a_guid_that_another_host_was_allowed_to_set_may_not_be_set(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     struct oneib_attachment *nic = add_nic(&played->scene, 4, 0, 7, 1);
     grant_all(played);
     send_grants(played, 1);
@@ -438,9 +418,7 @@ static void a_host_that_oned_has_given_up_keeps_no_guid(void **state)
 /* Two VMs of network 7 are members and granted; then something is missing from a reading. */
 static void begin_hold(struct grant_scene *played)
 {
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     add_nic(&played->scene, 4, 0, 7, 1);
     add_nic(&played->scene, 5, 0, 7, 2);
     PUT_IN_FORCE(played, "one7", 0x101, port_of(1), port_of(2));
@@ -720,8 +698,7 @@ static void a_node_cannot_have_itself_granted_a_key_that_its_port_has_not(void *
 static void those_that_came_last_find_no_room_in_a_list(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     for (uint32_t i = 0; i < ONEIB_GRANTS_MAX + 2; i++)
         add_nic(&played->scene, i, 0, 7, 1)->since = 10000 - i;
     grant_all(played);
@@ -737,8 +714,7 @@ static void
 a_list_that_is_just_full_leaves_nobody_out_and_one_that_was_too_long_is_in_order(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     for (uint32_t i = 0; i < ONEIB_GRANTS_MAX; i++)
         add_nic(&played->scene, i, 0, 7, 1)->since = 10000 - i;
     grant_all(played);

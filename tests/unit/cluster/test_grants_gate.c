@@ -5,8 +5,7 @@
 /* Network 7 with VM 4 on host 1: granted, sent, open, and in force. */
 static void settle(struct grant_scene *played)
 {
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1);
     PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
     played->scene.policy.hold_minimum = 100;
@@ -22,10 +21,23 @@ static void end_vm(struct grant_scene *played)
     send_grants(played, 1);
 }
 
+static void settle_and_end_vm(struct grant_scene *played)
+{
+    settle(played);
+    end_vm(played);
+}
+
 static void pass(struct grant_scene *played)
 {
     grant_all(played);
     pass_gate(played);
+}
+
+/* With the node of host 1 in that state. */
+static void pass_while(struct grant_scene *played, enum oneib_node_state state)
+{
+    node_of(played, 1)->state = state;
+    pass(played);
 }
 
 static void what_is_desired_and_in_force_stays(void **state)
@@ -33,8 +45,7 @@ static void what_is_desired_and_in_force_stays(void **state)
     struct grant_scene *played = *state;
     settle(played);
     for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
-        node_of(played, 1)->state = (enum oneib_node_state)i;
-        pass(played);
+        pass_while(played, (enum oneib_node_state)i);
         assert_gated(played, 0x101, port_of(1), "full");
         assert_int_equal(played->gate.kept, 0);
         assert_int_equal(played->gate.withheld, 0);
@@ -44,10 +55,8 @@ static void what_is_desired_and_in_force_stays(void **state)
 static void a_key_stays_until_the_node_has_reported(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
-    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
-    pass(played);
+    settle_and_end_vm(played);
+    pass_while(played, ONEIB_NODE_AWAITED);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_int_equal(played->gate.kept, 1);
     /* Also when nothing of it was reported before. */
@@ -94,8 +103,7 @@ static void a_key_stays_while_the_node_has_it_open(void **state)
     static const enum oneib_vf_stage stages[] = {ONEIB_VF_OPEN, ONEIB_VF_PREPARING,
                                                  ONEIB_VF_RELEASING};
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         played->nodes[0].records[0].stage = stages[i];
         pass(played);
@@ -107,8 +115,7 @@ static void a_key_goes_when_the_node_has_closed(void **state)
 {
     static const enum oneib_vf_stage stages[] = {ONEIB_VF_CLOSED, ONEIB_VF_ENDED};
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         played->nodes[0].records[0].stage = stages[i];
         pass(played);
@@ -121,13 +128,10 @@ static void a_key_goes_when_the_node_has_closed(void **state)
 static void a_key_goes_from_a_port_whose_node_is_silent(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    settle_and_end_vm(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x101, port_of(1), "none");
-    node_of(played, 1)->state = ONEIB_NODE_UNHEARD;
-    pass(played);
+    pass_while(played, ONEIB_NODE_UNHEARD);
     assert_gated(played, 0x101, port_of(1), "none");
     played->node_count = 0;
     pass(played);
@@ -137,8 +141,7 @@ static void a_key_goes_from_a_port_whose_node_is_silent(void **state)
 static void a_table_that_is_not_whole_says_of_nothing_that_it_is_closed(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     node_of(played, 1)->record_count = 0;
     node_of(played, 1)->table_known = false;
     pass(played);
@@ -167,8 +170,7 @@ static void nothing_is_added_where_the_node_is_silent_or_not_heard(void **state)
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
     for (size_t i = 0; i < 2; i++) {
-        node_of(played, 1)->state = states[i];
-        pass(played);
+        pass_while(played, states[i]);
         assert_gated(played, 0x101, port_of(1), "full");
         assert_gated(played, 0x102, port_of(1), "none");
         assert_int_equal(played->gate.withheld, 1);
@@ -184,8 +186,7 @@ static void what_is_new_comes_at_once_to_a_node_that_is_heard(void **state)
     settle(played);
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
-    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
-    pass(played);
+    pass_while(played, ONEIB_NODE_AWAITED);
     assert_gated(played, 0x102, port_of(1), "full");
     assert_int_equal(played->gate.withheld, 0);
 }
@@ -196,11 +197,9 @@ static void a_static_member_is_not_added_at_a_silent_nodes_port_either(void **st
     settle(played);
     struct oneib_network *network = add_network(&played->scene, 8, 0x102);
     oneib_network_add_static(network, port_of(1), ONEIB_FULL);
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x102, port_of(1), "none");
-    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
-    pass(played);
+    pass_while(played, ONEIB_NODE_FOLLOWS);
     assert_gated(played, 0x102, port_of(1), "full");
 }
 
@@ -282,8 +281,7 @@ static void of_what_is_in_force_twice_the_narrower_stays(void **state)
     static const enum oneib_membership orders[][2] = {{ONEIB_FULL, ONEIB_LIMITED},
                                                       {ONEIB_LIMITED, ONEIB_FULL}};
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     for (size_t i = 0; i < 2; i++) {
         struct oneib_partition *partition = &played->scene.in_force.items[0];
         partition->member_count = 0;
@@ -419,8 +417,7 @@ static void keys_of_one_network_change_back_and_forth_without_a_name_twice(void 
 static void while_a_key_is_kept_it_is_nobody_elses(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     /* Nobody has waited until the key was free. */
     change_key(played, 0, 0x105);
     add_network(&played->scene, 9, 0x101);
@@ -465,13 +462,11 @@ static void two_networks_can_swap_their_keys(void **state)
 static void a_silent_nodes_entry_does_not_become_another_clusters(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     change_key(played, 0, 0x105);
     add_network(&played->scene, 9, 0x101);
     add_nic(&played->scene, 5, 0, 9, 1);
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x101, port_of(1), "none");
     assert_int_equal(played->gate.withheld, 1);
 }
@@ -479,8 +474,7 @@ static void a_silent_nodes_entry_does_not_become_another_clusters(void **state)
 static void nothing_is_added_where_a_vf_is_open_at_what_is_gone(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     oneib_partition_table_clear(&played->scene.in_force); /* it went while the node was silent */
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
@@ -544,8 +538,7 @@ static void a_reservation_is_at_home_in_its_parents_partition(void **state)
 static void a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     strcpy(played->nodes[0].records[0].device, "mlx4_9");
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
@@ -576,8 +569,7 @@ static void limited_becomes_full_when_the_node_follows(void **state)
     static const enum oneib_node_state states[] = {ONEIB_NODE_AWAITED, ONEIB_NODE_SILENT,
                                                    ONEIB_NODE_UNHEARD, ONEIB_NODE_FOLLOWS};
     for (size_t i = 0; i < 4; i++) {
-        node_of(played, 1)->state = states[i];
-        pass(played);
+        pass_while(played, states[i]);
         assert_gated(played, 0x101, port_of(1), "limited");
         assert_int_equal(played->gate.kept, 1);
     }
@@ -591,8 +583,7 @@ static void full_becomes_limited_at_once(void **state)
     struct grant_scene *played = *state;
     settle(played);
     played->scene.cloud.attachments[0].narrowed = true;
-    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
-    pass(played);
+    pass_while(played, ONEIB_NODE_AWAITED);
     assert_gated(played, 0x101, port_of(1), "limited");
 }
 
@@ -650,15 +641,13 @@ static void a_port_of_a_silent_node_does_not_come_by_a_static_partition(void **s
     add_guid(&played->scene,
              add_partition(&played->scene, &played->scene.static_partitions, "alone", 0x52),
              port_of(1), ONEIB_FULL);
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x50, port_of(1), "full");
     assert_gated(played, 0x51, port_of(1), "none");
     assert_gated(played, 0x51, port_of(9), "full");
     assert_null(partition_of(&played->gate.table, 0x52));
     assert_int_equal(played->gate.withheld, 2);
-    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
-    pass(played);
+    pass_while(played, ONEIB_NODE_FOLLOWS);
     assert_gated(played, 0x51, port_of(1), "full");
     assert_gated(played, 0x52, port_of(1), "full");
     assert_int_equal(played->gate.withheld, 0);
@@ -690,11 +679,9 @@ static void a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says(void 
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x109, port_of(11), "none"); /* nothing is open at that */
-    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
-    pass(played);
+    pass_while(played, ONEIB_NODE_AWAITED);
     assert_gated(played, 0x109, port_of(11), "full");
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x101, port_of(1), "none");
     assert_gated(played, 0x102, port_of(1), "none");
     node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
@@ -707,8 +694,7 @@ static void a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says(void 
 static void a_port_that_another_host_reports_waits_for_that_one_alone(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1);
     pin_port(played, 3, port_of(1));
     pass(played);
@@ -895,9 +881,7 @@ static void who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one(
 
 static void move_vf(struct grant_scene *played)
 {
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    add_node(played, 2);
+    add_network_7(played, 2);
     played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
     played->scene.cloud.hosts[1].ports[0].driver = ONEIB_HCA_MLX5;
     add_nic(&played->scene, 4, 0, 7, 2);
@@ -930,13 +914,11 @@ static void vfs_with_tables_of_their_own_are_as_desired(void **state)
 {
     struct grant_scene *played = *state;
     const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
     add_nic(&played->scene, 4, 0, 7, 1);
     report(played, 1, 4, 7, 0x101);
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
-    pass(played);
+    pass_while(played, ONEIB_NODE_SILENT);
     assert_gated(played, 0x101, vf, "full");
     assert_true(partition_of(&played->gate.table, 0x101)->indx0);
 }
@@ -1077,8 +1059,7 @@ static void nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it(void **st
     struct grant_scene *played = *state;
     const struct oneib_ledger_fenced_port fenced = {
         .host_id = 9, .guid = port_of(1), .state = ONEIB_FENCE_GONE};
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_network_7(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1);
     add_guid(&played->scene,
              add_partition(&played->scene, &played->scene.static_partitions, "store", 0x10),
@@ -1122,8 +1103,7 @@ static void a_guid_that_migrates_is_not_twice(void **state)
 static void what_is_kept_on_a_port_keeps_its_key_from_index_0(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     add_host_with(&played->scene, 3, "mlx5_0");
     add_nic(&played->scene, 5, 0, 7, 3);
     pass(played);
@@ -1137,8 +1117,7 @@ static void what_is_kept_on_a_port_keeps_its_key_from_index_0(void **state)
 static void partitions_lie_by_key(void **state)
 {
     struct grant_scene *played = *state;
-    settle(played);
-    end_vm(played);
+    settle_and_end_vm(played);
     add_network(&played->scene, 3, 0x100);
     add_nic(&played->scene, 5, 0, 3, 1);
     add_network(&played->scene, 5, 0x102);
