@@ -410,7 +410,6 @@ static void assert_same_answer(const struct oneib_answer *taken, const struct on
     assert_memory_equal(&taken->released, &answer->released, sizeof taken->released);
     assert_int_equal(taken->follows.has_list, answer->follows.has_list);
     assert_int_equal(taken->follows.fresh, answer->follows.fresh);
-    assert_int_equal(taken->follows.age_ms, answer->follows.age_ms);
     assert_int_equal(taken->follows.unseen, answer->follows.unseen);
 }
 
