@@ -444,7 +444,11 @@ static void every_kind_of_answer_is_taken_as_it_was_made(void **state)
     answer.record.stage = ONEIB_VF_RELEASING;
     answer.record.pkey = 0;
     assert_answer_taken(&answer);
+    answer.record.pkey = ONEIB_PKEY_LAST;
+    assert_answer_taken(&answer);
     answer = domain();
+    assert_answer_taken(&answer);
+    answer.domain.vm_id = INT32_MAX;
     assert_answer_taken(&answer);
     answer.domain.has_vf = false;
     answer.domain.vm_id = -1;
@@ -452,6 +456,7 @@ static void every_kind_of_answer_is_taken_as_it_was_made(void **state)
     answer = grant();
     assert_answer_taken(&answer);
     answer.grant.has_vf = false;
+    answer.grant.pkey = ONEIB_PKEY_LAST;
     assert_answer_taken(&answer);
     answer = follows();
     assert_answer_taken(&answer);

@@ -429,6 +429,27 @@ static void put_record_of_lost_vf(enum oneib_vf_stage stage)
     assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
 }
 
+static void a_vf_that_has_only_the_other_port_is_refused(void **state)
+{
+    (void)state;
+    const struct tree_hca dual = {.name = "mlx4_1",
+                                  .pci = "0000:04:00.0",
+                                  .driver = ONEIB_HCA_MLX4,
+                                  .vfs = 1,
+                                  .ports = 2,
+                                  .pkeys = 7};
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    tree_add_hca(&dual);
+    tree_set_pkey(&dual, 2, 2, FULL | KEY);
+    tree_vf_directory(&dual, 0, directory);
+    tree_remove("/sys/class/infiniband/mlx4_1/iov/%s/ports/2", directory);
+    strcpy(wanted.grant.device, "mlx4_1");
+    wanted.grant.port = 2;
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "1 without the port");
+    tree_remove_hca(&dual);
+}
+
 static void a_nic_whose_vf_is_gone_from_the_host_gets_another(void **state)
 {
     (void)state;
@@ -576,6 +597,7 @@ int main(void)
         IN_SCENE(a_port_that_is_a_full_member_of_the_default_partition_hands_out_nothing),
         IN_SCENE(a_nic_keeps_to_the_adapter_that_it_is_on),
         IN_SCENE(the_other_port_is_opened_when_it_is_named),
+        IN_SCENE(a_vf_that_has_only_the_other_port_is_refused),
         IN_SCENE(a_nic_whose_vf_is_gone_from_the_host_gets_another),
         IN_SCENE(a_record_names_the_adapter_as_it_is_called_now),
         IN_SCENE(who_waits_for_a_vf_that_is_gone_is_told_when_its_nic_gets_another),

@@ -180,6 +180,18 @@ static void a_vf_that_no_adapter_shows_is_not_called_free(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
 }
 
+/* It may be there, and open. */
+static void a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    tree_remove("/sys/class/infiniband/mlx4_0");
+    tree_set_mode(0, "/sys/bus/pci/devices");
+    assert_release_fails(42, ONEIB_ERROR_SYSTEM, "examining");
+    tree_set_mode(0755, "/sys/bus/pci/devices");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+}
+
 /* ---- by its address -------------------------------------------------------------------------- */
 
 static int release_vf(unsigned vf, uint32_t vm_id, struct oneib_error *err)
@@ -284,6 +296,7 @@ int main(void)
         IN_SCENE(one_vf_that_cannot_be_closed_keeps_no_other_open),
         IN_SCENE(a_vf_that_is_gone_from_the_host_needs_no_closing),
         IN_SCENE(a_vf_that_no_adapter_shows_is_not_called_free),
+        IN_SCENE(a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free),
         IN_SCENE(a_vf_whose_record_was_lost_is_closed_by_its_address),
         IN_SCENE(a_recorded_vf_is_released_for_its_own_vm_only),
         IN_SCENE(what_somebody_uses_is_not_closed_by_its_address),

@@ -53,6 +53,20 @@ static void a_settled_record_without_its_vm_is_released(void **state)
     assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
 }
 
+static void that_a_stale_record_cannot_be_released_is_told_at_once(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1, false);
+    age(42, 1, SETTLED);
+    set_mode_of_entry(0, 0, 0444);
+    const int result = oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
+    set_mode_of_entry(0, 0, 0644);
+    assert_int_equal(result, -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
+}
+
 /* Between pre and the moment when libvirt knows the domain. */
 static void a_young_record_is_left_alone_and_looked_at_in_time(void **state)
 {
@@ -237,6 +251,7 @@ int main(void)
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
     const struct CMUnitTest tests[] = {
         IN_SCENE(a_settled_record_without_its_vm_is_released),
+        IN_SCENE(that_a_stale_record_cannot_be_released_is_told_at_once),
         IN_SCENE(a_young_record_is_left_alone_and_looked_at_in_time),
         IN_SCENE(a_record_of_another_boot_is_released),
         IN_SCENE(a_record_of_a_migration_that_takes_long_is_left_alone),

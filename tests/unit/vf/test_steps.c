@@ -366,6 +366,17 @@ static void a_key_that_goes_while_the_vf_is_opened_closes_it(void **state)
     assert_nothing_is_left();
 }
 
+static void spoil_entry(void)
+{
+    tree_write("nonsense", "/sys/class/infiniband/mlx4_0/ports/1/pkeys/%d", KEY_INDEX);
+}
+
+static void an_entry_that_cannot_be_read_again_after_the_opening_closes_the_vf(void **state)
+{
+    (void)state;
+    assert_closed_when(spoil_entry, ONEIB_ERROR_INPUT, "pkeys/3");
+}
+
 static void a_port_that_becomes_a_full_member_while_the_vf_is_opened_closes_it(void **state)
 {
     (void)state;
@@ -397,6 +408,7 @@ int main(void)
         IN_SCENE(a_table_that_is_in_its_place_holds_although_its_writing_failed),
         IN_SCENE(a_key_that_moves_while_the_vf_is_opened_is_followed),
         IN_SCENE(a_key_that_goes_while_the_vf_is_opened_closes_it),
+        IN_SCENE(an_entry_that_cannot_be_read_again_after_the_opening_closes_the_vf),
         IN_SCENE(a_port_that_becomes_a_full_member_while_the_vf_is_opened_closes_it),
         IN_SCENE(a_write_that_is_taken_without_effect_is_a_failure),
     };
