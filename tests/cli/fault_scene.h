@@ -9,6 +9,7 @@
 
 #include "../base64.h"
 #include "../grants_standin.h"
+#include "../skip.h"
 #include "base/clock.h"
 #include "hca/sm_stand_in.h"
 #include "hca/tree.h"
@@ -129,6 +130,8 @@ static inline int run(const char *const *argv, const char *xml)
 #define PRE WORDS(VNM_DRIVER, "pre")
 #define POST WORDS(VNM_DRIVER, "post", UUID, "here")
 #define CLEAN WORDS(VNM_DRIVER, "clean", "here")
+#define PROBE WORDS(ONEIB_PROBE_BINARY)
+#define REPAIR WORDS(ONEIB_BINARY, "hca", "--repair")
 #define ASK(...) run(WORDS(ONEIB_ASK_BINARY, __VA_ARGS__), "")
 
 static inline void must(const char *const *argv, const char *xml)
@@ -149,6 +152,25 @@ static inline void must_fail(const char *const *argv, const char *xml, const cha
 static inline void pause_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- killing --------------------------------------------------------------------------------- */
+
+/* Under the sanitizers each of the programs takes three times as long to start. */
+#define KILLS (IS_SANITIZED ? 10 : 25)
+#define KILL_WITHIN_US 60000
+
+static inline void pause_for_a_moment(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = rand() % KILL_WITHIN_US * 1000L}, NULL);
+}
+
+static inline void kill_within_a_moment(const char *const *argv, const char *xml)
+{
+    const struct process process = start(argv, xml);
+    pause_for_a_moment();
+    kill(process.pid, SIGKILL);
+    end_of(&process);
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the subnet manager, a real opensm, can do to a node's VFs, and that each can be given to
- * another VM afterwards. What else can go wrong on a node is in tests/cli/test_node_faults.c and
- * test_node_crashes.c.
+ * another VM afterwards. What else can go wrong on a node is in tests/cli/test_node_faults.c,
+ * in test_node_crashes.c and test_node_left_over.c there.
  */
 #include "node_scene.h"
 
