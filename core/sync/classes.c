@@ -2,7 +2,7 @@
 #include "sync/classes.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "opennebula/documents.h"
+#include "sync/keys.h"
 #include <inttypes.h>
 
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
@@ -77,22 +77,13 @@ int oneib_classes_plan(const struct oneib_config *config, const struct oneib_cla
 int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,
                       struct oneib_error *err)
 {
-    oneib_autofree char *xml = NULL;
-    size_t length;
     struct oneib_cloud cloud = {0};
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = vn_mad};
-    if (oneib_one_network(one, network_id, &xml, &length, err) < 0)
-        return -1;
-    int outcome = oneib_documents_read_networks(&documents, xml, length, err);
-    const struct oneib_network *network =
-        outcome == 0 ? oneib_cloud_network(&cloud, network_id) : NULL;
+    int outcome = oneib_read_network_alone(one, network_id, vn_mad, &cloud, err);
+    const struct oneib_network *network = oneib_cloud_network(&cloud, network_id);
     if (outcome == 0 && !network)
         outcome = oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                              "network %" PRIu32 " is no InfiniBand network", network_id);
     *sl = network ? network->shown_sl : 0;
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
     oneib_cloud_clear(&cloud);
     return outcome;
 }

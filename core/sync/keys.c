@@ -69,23 +69,29 @@ int oneib_new_network_parse(const char *xml, size_t length, const char *vn_mad,
     return outcome;
 }
 
+int oneib_read_network_alone(struct oneib_one *one, uint32_t id, const char *vn_mad,
+                             struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {.cloud = cloud, .findings = &findings, .vn_mad = vn_mad};
+    if (oneib_one_network(one, id, &xml, &length, err) < 0)
+        return -1;
+    const int outcome = oneib_documents_read_networks(&documents, xml, length, err);
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    return outcome;
+}
+
 /* The parent's document says so, never the reservation's copy of it. */
 static int does_parent_share(struct oneib_one *one, uint32_t parent_id, const char *vn_mad,
                              bool *shares, struct oneib_error *err)
 {
-    oneib_autofree char *xml = NULL;
-    size_t length;
     struct oneib_cloud cloud = {0};
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = vn_mad};
-    if (oneib_one_network(one, parent_id, &xml, &length, err) < 0)
-        return -1;
-    const int outcome = oneib_documents_read_networks(&documents, xml, length, err);
-    const struct oneib_network *parent =
-        outcome == 0 ? oneib_cloud_network(&cloud, parent_id) : NULL;
+    const int outcome = oneib_read_network_alone(one, parent_id, vn_mad, &cloud, err);
+    const struct oneib_network *parent = oneib_cloud_network(&cloud, parent_id);
     *shares = parent && parent->reservations_share;
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
     oneib_cloud_clear(&cloud);
     return outcome;
 }

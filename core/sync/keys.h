@@ -7,6 +7,7 @@
 #define ONEIB_SYNC_KEYS_H
 
 #include "base/error.h"
+#include "cluster/cloud.h"
 #include "opennebula/one_client.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,11 @@ struct oneib_new_network {
  * oned would connect its VMs. */
 int oneib_new_network_parse(const char *xml, size_t length, const char *vn_mad,
                             struct oneib_new_network *network, struct oneib_error *err);
+
+/* Asks for one network and reads its document alone. *cloud is empty at first, has the network then,
+ * one of another driver as such, and is the caller's to clear. What is odd about it is not told. */
+int oneib_read_network_alone(struct oneib_one *one, uint32_t id, const char *vn_mad,
+                             struct oneib_cloud *cloud, struct oneib_error *err);
 
 /*
  * Takes the parent's VLAN_ID away from a reservation, unless the parent says that its reservations
