@@ -20,11 +20,7 @@ static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
     for (size_t i = 0; i < snapshot->cloud.host_count; i++)
         for (size_t j = 0; j < snapshot->cloud.hosts[i].port_count; j++)
             hash = oneib_hash_mix(hash, snapshot->cloud.hosts[i].ports[j].port_guid);
-    for (size_t i = 0; i < snapshot->subnet.port_count; i++)
-        if (snapshot->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
-            hash = oneib_hash_mix(oneib_hash_mix(hash, snapshot->subnet.ports[i].guid),
-                                  snapshot->subnet.ports[i].lid);
-    return hash;
+    return oneib_subnet_mix_links(hash, &snapshot->subnet);
 }
 
 /* Asked again only when something has moved: it costs a query to the SA for each port. */

@@ -141,11 +141,7 @@ static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
     for (size_t i = 0; i < ledger->port_count; i++)
         hash = oneib_hash_mix(oneib_hash_mix(hash, ledger->ports[i].guid),
                               (uint64_t)ledger->ports[i].since);
-    for (size_t i = 0; i < snapshot->subnet.port_count; i++)
-        if (snapshot->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
-            hash = oneib_hash_mix(oneib_hash_mix(hash, snapshot->subnet.ports[i].guid),
-                                  snapshot->subnet.ports[i].lid);
-    return hash;
+    return oneib_subnet_mix_links(hash, &snapshot->subnet);
 }
 
 static void place(struct oneib_ledger_port *port, const struct oneib_switch_link *link,

@@ -60,6 +60,9 @@ struct oneib_subnet {
 
 const struct oneib_subnet_port *oneib_subnet_find(const struct oneib_subnet *subnet,
                                                   oneib_guid guid); /* NULL when absent */
+/* Mixes who has which LID into the hash (base/hash.h): a virtual port is linked where its owner is,
+ * and says nothing new. */
+uint64_t oneib_subnet_mix_links(uint64_t hash, const struct oneib_subnet *subnet);
 /* Sorts by guid. */
 void oneib_subnet_sort(struct oneib_subnet *subnet);
 void oneib_subnet_clear(struct oneib_subnet *subnet);

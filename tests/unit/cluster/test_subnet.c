@@ -296,12 +296,28 @@ static void a_million_wildcards_do_not_cost_their_square(void **state)
     assert_int_equal(0, verify(fabric)->count);
 }
 
+static void links_are_those_of_ports_that_are_not_virtual(void **state)
+{
+    (void)state;
+    struct oneib_subnet_port ports[] = {{.guid = 1, .lid = 7}, {.guid = 2, .owner = 1, .lid = 7}};
+    struct oneib_subnet subnet = {.ports = ports, .port_count = 1};
+    const uint64_t alone = oneib_subnet_mix_links(1, &subnet);
+    subnet.port_count = 2;
+    assert_int_equal(oneib_subnet_mix_links(1, &subnet), alone);
+    ports[1].owner = 0;
+    assert_int_not_equal(oneib_subnet_mix_links(1, &subnet), alone);
+    subnet.port_count = 1;
+    ports[0].lid = 8;
+    assert_int_not_equal(oneib_subnet_mix_links(1, &subnet), alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FABRIC_TEST(a_subnet_as_it_should_be_has_no_deviation),
         FABRIC_TEST(a_virtual_port_is_counted_apart_until_it_is_seen),
         FABRIC_TEST(every_kind_of_deviation_is_found),
+        cmocka_unit_test(links_are_those_of_ports_that_are_not_virtual),
         FABRIC_TEST(a_key_in_the_last_slot_of_an_adapter_is_a_violation),
         FABRIC_TEST(a_full_default_key_on_a_host_is_a_violation),
         FABRIC_TEST(both_entries_of_a_limited_key_count_as_widened),
