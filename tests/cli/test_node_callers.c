@@ -54,7 +54,7 @@ static void what_fails_while_it_is_waited_for_is_told_in_its_place(void **state)
     (void)state;
     struct oneib_answer answer;
     const struct oneib_request wait = oneib_request_new(ONEIB_REQUEST_WAIT);
-    configure(300, 60000);
+    configure(2000, 60000);
     restart_node();
     const int fd = connect_raw("node.sock");
     for (uint8_t nic = 1; nic <= 3; nic++) {

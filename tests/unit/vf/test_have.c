@@ -43,8 +43,8 @@ static void a_key_that_comes_late_is_waited_for(void **state)
     struct oneib_vf_record record;
     struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
     wanted.pkey_wait_ms = 5000;
-    sm_put_key_in(50, 1, OTHER_INDEX, FULL | OTHER_KEY);
     const double start = oneib_now_ms();
+    sm_put_key_in(50, 1, OTHER_INDEX, FULL | OTHER_KEY);
     give(&wanted, &record);
     assert_true(oneib_now_ms() - start >= 50);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
