@@ -371,6 +371,19 @@ static void a_domain_that_ends_long_after_its_release_keeps_its_vf(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }
 
+/* Alone it would be looked at every five seconds. */
+static void a_release_goes_on_at_once_when_the_domain_has_let_go(void **state)
+{
+    (void)state;
+    run(42);
+    release_at_once(42, 1, ONEIB_RELEASE_NIC_GONE);
+    vfs->works[0].due = oneib_now_ms() + 5000;
+    tell_of_no_domains();
+    assert_int_equal(oneib_vfs_due_ms(vfs), 0);
+    settle();
+    assert_nothing_is_left();
+}
+
 static void what_is_asked_for_again_does_not_leave(void **state)
 {
     (void)state;
@@ -664,6 +677,7 @@ int main(void)
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_domain_that_ends_does_not_end_a_release_that_could_not_be_written),
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
+        IN_SCENE(a_release_goes_on_at_once_when_the_domain_has_let_go),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
         IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),
         IN_SCENE(what_was_given_back_leaves_before_it_is_given),
