@@ -371,6 +371,18 @@ static void a_domain_that_ends_long_after_its_release_keeps_its_vf(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }
 
+/* It may run still. */
+static void what_was_left_is_not_released_while_nobody_knows(void **state)
+{
+    (void)state;
+    run(42);
+    assert_int_equal(release_at_once(42, -1, 0).left, 1);
+    tell_of_nothing_known();
+    settle();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
 /* Alone it would be looked at every five seconds. */
 static void a_release_goes_on_at_once_when_the_domain_has_let_go(void **state)
 {
@@ -677,6 +689,7 @@ int main(void)
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_domain_that_ends_does_not_end_a_release_that_could_not_be_written),
         IN_SCENE(a_domain_that_ends_long_after_its_release_keeps_its_vf),
+        IN_SCENE(what_was_left_is_not_released_while_nobody_knows),
         IN_SCENE(a_release_goes_on_at_once_when_the_domain_has_let_go),
         IN_SCENE(what_is_asked_for_again_does_not_leave),
         IN_SCENE(what_is_asked_for_again_while_it_is_under_way_does_not_leave),

@@ -2,6 +2,8 @@
 #include "scene.h"
 #include <unistd.h>
 
+#define GUID_OF_FIRST "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1"
+
 static struct oneib_vf_record give_key(uint32_t vm_id, uint8_t nic_id, bool defer)
 {
     struct oneib_vf_record record;
@@ -315,6 +317,40 @@ static void a_table_that_cannot_be_read_closes_the_vfs_of_its_port(void **state)
     assert_closed(&hca, 0);
 }
 
+static void a_vf_that_cannot_be_read_is_closed_and_told_of(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1, false);
+    tree_set_mode(0, GUID_OF_FIRST);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err), -1);
+    tree_set_mode(0644, GUID_OF_FIRST);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "admin_guids/1");
+    assert_null(strstr(err.text, "besides"));
+    assert_closed(&hca, 0);
+}
+
+static void one_that_can_be_neither_read_nor_closed_is_told_as_both(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    set_mode_of_entry(0, 2, 0);
+    look_fails(ONEIB_ERROR_SYSTEM, "besides, closing virtual function 0");
+    set_mode_of_entry(0, 2, 0644);
+}
+
+static void one_that_is_closed_and_cannot_be_recorded_so_is_told_of(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    tree_set_mode(0555, "/run/oneib");
+    look_fails(ONEIB_ERROR_SYSTEM, "/run/oneib");
+    tree_set_mode(0755, "/run/oneib");
+    assert_closed(&hca, 0);
+}
+
 static void an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again(void **state)
 {
     (void)state;
@@ -401,6 +437,9 @@ int main(void)
         IN_SCENE(what_a_dead_release_left_is_released),
         IN_SCENE(one_vf_that_fails_keeps_no_other_from_being_closed),
         IN_SCENE(a_table_that_cannot_be_read_closes_the_vfs_of_its_port),
+        IN_SCENE(a_vf_that_cannot_be_read_is_closed_and_told_of),
+        IN_SCENE(one_that_can_be_neither_read_nor_closed_is_told_as_both),
+        IN_SCENE(one_that_is_closed_and_cannot_be_recorded_so_is_told_of),
         IN_SCENE(an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again),
         IN_SCENE(a_vf_is_its_nics_while_the_driver_is_reloaded_and_comes_back_as_it_was),
         IN_SCENE(a_host_without_adapters_has_nothing_to_repair),
