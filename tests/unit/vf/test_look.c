@@ -340,6 +340,32 @@ static void one_that_can_be_neither_read_nor_closed_is_told_as_both(void **state
     set_mode_of_entry(0, 2, 0644);
 }
 
+static void a_vf_whose_guid_cannot_be_set_again_stays_closed_and_is_told_of(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    tree_set_vf_pkey(&hca, 0, 1, 0, "none");
+    tree_write("0000000000000000", GUID_OF_FIRST);
+    tree_set_mode(0444, GUID_OF_FIRST);
+    look_fails(ONEIB_ERROR_SYSTEM, "admin_guids/1");
+    tree_set_mode(0644, GUID_OF_FIRST);
+    assert_closed(&hca, 0);
+}
+
+static void that_a_guid_was_accepted_and_cannot_be_recorded_is_told_of(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record = give_key(42, 1, false);
+    record.guid = ONEIB_VF_GUID_NONE;
+    assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
+    tree_set_mode(0555, "/run/oneib");
+    look_fails(ONEIB_ERROR_SYSTEM, "/run/oneib");
+    tree_set_mode(0755, "/run/oneib");
+    look();
+    assert_int_equal(record_of(42, 1).guid, ONEIB_VF_GUID_SET);
+}
+
 static void one_that_is_closed_and_cannot_be_recorded_so_is_told_of(void **state)
 {
     (void)state;
@@ -439,6 +465,8 @@ int main(void)
         IN_SCENE(a_table_that_cannot_be_read_closes_the_vfs_of_its_port),
         IN_SCENE(a_vf_that_cannot_be_read_is_closed_and_told_of),
         IN_SCENE(one_that_can_be_neither_read_nor_closed_is_told_as_both),
+        IN_SCENE(a_vf_whose_guid_cannot_be_set_again_stays_closed_and_is_told_of),
+        IN_SCENE(that_a_guid_was_accepted_and_cannot_be_recorded_is_told_of),
         IN_SCENE(one_that_is_closed_and_cannot_be_recorded_so_is_told_of),
         IN_SCENE(an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again),
         IN_SCENE(a_vf_is_its_nics_while_the_driver_is_reloaded_and_comes_back_as_it_was),
