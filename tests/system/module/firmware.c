@@ -2,8 +2,8 @@
 /*
  * A stand-in for Linux's fwctl (drivers/fwctl, 6.15) and for the firmware of an mlx5 adapter behind
  * it: /dev/fwctl/fwctl0, whose parent is the PF. It answers what oneib asks of a VF's virtual port
- * and of the subnet manager, as include/uapi/fwctl/fwctl.h and include/linux/mlx5/mlx5_ifc.h of Linux have it, and refuses all
- * else. Nobody has compared it with an adapter.
+ * and of the subnet manager, as include/uapi/fwctl/fwctl.h and include/linux/mlx5/mlx5_ifc.h of
+ * Linux have it, and refuses all else. Nobody has compared it with an adapter.
  */
 #include "hca.h"
 #include <linux/cdev.h>
