@@ -148,7 +148,6 @@ static void list_virtual(struct gating *gating)
                                     .host_id = host->id,
                                     .has_vfs = has_vfs(gating, host, NULL)};
     }
-    ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
 }
 
 static void list_ports(struct gating *gating)
@@ -170,9 +169,12 @@ static void list_ports(struct gating *gating)
             .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot),
             .may_hold = has_table_of_vfs(index.items[i].port) && may_hold(gating, host, snapshot)};
     }
+    const size_t sorted = gating->port_count;
     oneib_port_index_clear(&index);
     list_unreported(gating);
     list_virtual(gating);
+    if (gating->port_count > sorted)
+        ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
 }
 
 static void add_use(struct gating *gating, const struct port_use *use)
@@ -608,6 +610,15 @@ static void credit(const struct gating *gating)
     }
 }
 
+/* By its GUID, or with others. */
+static bool is_listed(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind != ONEIB_MEMBER_GUID || partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
 /* As the operator's, in force now. */
 static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, oneib_guid guid)
 {
@@ -615,21 +626,10 @@ static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, one
     uint32_t cluster;
     for (size_t i = 0; table && i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
-        if (partition->pkey != pkey || oneib_partition_cluster(partition, &cluster))
-            continue;
-        for (size_t j = 0; j < partition->member_count; j++)
-            if (partition->members[j].kind != ONEIB_MEMBER_GUID ||
-                partition->members[j].guid == guid)
-                return true;
-    }
-    return false;
-}
-
-static bool is_listed(const struct oneib_partition *partition, oneib_guid guid)
-{
-    for (size_t i = 0; i < partition->member_count; i++)
-        if (partition->members[i].kind != ONEIB_MEMBER_GUID || partition->members[i].guid == guid)
+        if (partition->pkey == pkey && !oneib_partition_cluster(partition, &cluster) &&
+            is_listed(partition, guid))
             return true;
+    }
     return false;
 }
 
