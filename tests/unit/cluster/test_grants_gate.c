@@ -701,14 +701,20 @@ static void a_port_that_another_host_reports_waits_for_that_one_alone(void **sta
     assert_gated(played, 0x101, port_of(1), "full");
 }
 
+/* An operator's partition of 0x50 is to have the port. */
+static void want_static_at(struct grant_scene *played, oneib_guid guid)
+{
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50), guid,
+             ONEIB_FULL);
+}
+
 static void nothing_comes_to_a_port_of_a_host_that_is_gone(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
     pin_port(played, 3, port_of(3));
-    add_guid(&played->scene,
-             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
-             port_of(3), ONEIB_FULL);
+    want_static_at(played, port_of(3));
     pass(played);
     assert_gated(played, 0x50, port_of(3), "none");
     oneib_ledger_unpin(&played->scene.ledger, 3);
@@ -759,8 +765,7 @@ static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void
     settle(played);
     played->scene.cloud.hosts[0].ports[0].pkeys_max = 2; /* with the default partition */
     struct oneib_partition_table *statics = &played->scene.static_partitions;
-    add_guid(&played->scene, add_partition(&played->scene, statics, "some", 0x50), port_of(1),
-             ONEIB_FULL);
+    want_static_at(played, port_of(1));
     pass(played); /* VM 4 has no place any more, and is open still */
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x50, port_of(1), "none");
@@ -783,9 +788,7 @@ static void a_clusters_key_waits_beside_what_the_operators_partitions_have(void 
     settle(played);
     played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
     PUT_IN_FORCE(played, "some", 0x50, port_of(1));
-    add_guid(&played->scene,
-             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
-             port_of(1), ONEIB_FULL);
+    want_static_at(played, port_of(1));
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
     end_vm(played);
@@ -803,9 +806,7 @@ static void the_place_of_an_operators_partition_that_waits_is_not_lost(void **st
     played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
-    add_guid(&played->scene,
-             add_partition(&played->scene, &played->scene.static_partitions, "some", 0x50),
-             port_of(1), ONEIB_FULL);
+    want_static_at(played, port_of(1));
     end_vm(played);
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
