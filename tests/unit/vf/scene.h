@@ -341,6 +341,16 @@ static inline void give(const struct wanted *wanted, struct oneib_vf_record *rec
         fail_msg("giving: %s", err.text);
 }
 
+/* Its VF was given with its GUID deferred, and the SM will not accept it now. */
+static inline void give_before_guid_that_is_refused(struct wanted *wanted)
+{
+    struct oneib_vf_record record;
+    defer_guid(wanted, true);
+    give(wanted, &record);
+    sm_accept_guids(false);
+    defer_guid(wanted, false);
+}
+
 /* Begins only. */
 static inline oneib_vfs_ticket begin(const struct wanted *wanted)
 {

@@ -167,12 +167,8 @@ static void a_guid_that_the_sm_has_accepted_needs_no_leave(void **state)
 static void one_that_was_only_asked_for_does(void **state)
 {
     (void)state;
-    struct oneib_vf_record record;
     struct wanted wanted = wanted_of(42, 1, KEY);
-    defer_guid(&wanted, true);
-    give(&wanted, &record);
-    sm_accept_guids(false);
-    defer_guid(&wanted, false);
+    give_before_guid_that_is_refused(&wanted);
     wanted.guid_wait_ms = 50;
     assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID");
     wanted.grant.may_set_guid = false;

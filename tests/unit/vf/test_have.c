@@ -204,15 +204,11 @@ static void a_guid_that_the_sm_does_not_accept_is_taken_back(void **state)
 static void a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf(void **state)
 {
     (void)state;
-    struct oneib_vf_record record;
     struct wanted wanted = wanted_of(42, 1, KEY);
-    defer_guid(&wanted, true);
-    give(&wanted, &record);
-    sm_accept_guids(false);
-    defer_guid(&wanted, false);
+    give_before_guid_that_is_refused(&wanted);
     wanted.guid_wait_ms = 100;
     assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID");
-    record = record_of(42, 1);
+    const struct oneib_vf_record record = record_of(42, 1);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_int_equal(record.guid, ONEIB_VF_GUID_NONE);
     assert_closed(&hca, 0);
