@@ -490,7 +490,7 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
     oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
     if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
-        (host->keys_invalid && !oneib_node_tells_all(snapshot)))
+        (host->keys_invalid && !oneib_node_has_told(snapshot)))
         return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {
         .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};

@@ -50,6 +50,16 @@ bool oneib_node_is_heard(enum oneib_node_state state)
     return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
 }
 
+bool oneib_node_has_told(const struct oneib_node_snapshot *snapshot)
+{
+    return snapshot->state == ONEIB_NODE_FOLLOWS && snapshot->table_known;
+}
+
+bool oneib_node_tells_all(const struct oneib_node_snapshot *snapshot)
+{
+    return oneib_node_has_told(snapshot) && snapshot->sent;
+}
+
 const struct oneib_node_snapshot *oneib_node_snapshot_of(const struct oneib_node_snapshot *nodes,
                                                          size_t count, uint32_t host_id)
 {
@@ -177,7 +187,7 @@ static enum guid_place guid_of_migration(const struct oneib_node_snapshot *sourc
     const struct oneib_grant *sent = sent_of_nic(source, vm_id, nic_id);
     if (!source || (record && record->guid != ONEIB_VF_GUID_DEFERRED))
         return GUID_AT_SOURCE;
-    const bool has_told = source->state == ONEIB_NODE_FOLLOWS && source->table_known;
+    const bool has_told = oneib_node_has_told(source);
     if (!source->sent || (sent && sent->may_set_guid))
         return has_told ? GUID_BETWEEN : GUID_AT_SOURCE;
     return has_told ? GUID_AT_DESTINATION : GUID_BETWEEN;
@@ -722,11 +732,6 @@ static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room
             count++;
         }
     return count;
-}
-
-bool oneib_node_tells_all(const struct oneib_node_snapshot *node)
-{
-    return node->state == ONEIB_NODE_FOLLOWS && node->table_known;
 }
 
 size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,

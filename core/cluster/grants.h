@@ -62,7 +62,10 @@ struct oneib_held_keys {
  * reaches the fabric, so it is as if it followed an empty list and had nothing. */
 struct oneib_node_snapshot oneib_node_of_fenced_host(uint32_t host_id);
 bool oneib_node_is_heard(enum oneib_node_state state);
-/* What it does not report, it has not. */
+/* What it does not report, it has not; but it may follow a list of the daemon before still. */
+bool oneib_node_has_told(const struct oneib_node_snapshot *snapshot);
+/* Nor will it have again what it has closed: the list that it follows is this daemon's. By one of
+ * the daemon before it may open a VF anew as soon as its port has the key again. */
 bool oneib_node_tells_all(const struct oneib_node_snapshot *snapshot);
 /* A VF that is open at its key, or not known to be closed. */
 bool oneib_record_may_be_open(const struct oneib_vf_record *record);
@@ -157,8 +160,8 @@ void oneib_gate_clear(struct oneib_gate *gate);
 /*
  * The keys that a host holds, or may: of what it was sent and is about to be (grants: may be NULL),
  * and, of those that it was ever sent (before), of its reported table; ascending, each once. before
- * stays whole until the node FOLLOWS and its table is known, for only then it can be told what it
- * may have opened since it reported last. A key that it was never sent cannot be open there,
+ * stays whole until the node FOLLOWS a list that this daemon has sent and its table is known, for
+ * only then it can be told what it may have opened since it reported last, and may open again. A key that it was never sent cannot be open there,
  * whatever it reports. At most `room` are written to *keys; returns how many there are.
  * For the host's attribute IB_KEYS.
  */

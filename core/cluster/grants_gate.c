@@ -443,8 +443,7 @@ static bool is_heard(const struct gated_port *port)
 
 static bool follows(const struct gated_port *port)
 {
-    return port->snapshot && port->snapshot->state == ONEIB_NODE_FOLLOWS &&
-           port->snapshot->table_known;
+    return port->snapshot && oneib_node_tells_all(port->snapshot);
 }
 
 /* In force, and to go. */

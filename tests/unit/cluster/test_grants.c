@@ -844,6 +844,8 @@ static void a_key_goes_only_from_a_node_that_follows_and_tells_all(void **state)
     struct oneib_node_snapshot *snapshot = add_node(played, 1);
     const oneib_pkey before[] = {0x101};
     oneib_pkey keys[2];
+    grant_all(played);
+    send_grants(played, 1);
     assert_int_equal(keys_of(played, before, 1, keys, 2), 0);
     for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
         snapshot->state = (enum oneib_node_state)i;
@@ -851,6 +853,22 @@ static void a_key_goes_only_from_a_node_that_follows_and_tells_all(void **state)
         assert_int_equal(keys_of(played, before, 1, keys, 2), 1);
         assert_int_equal(keys[0], 0x101);
     }
+}
+
+/* What it has closed, because its port lost the key, it may open again by the list that the daemon
+ * before has sent. */
+static void a_key_stays_with_a_node_that_was_sent_no_list_by_this_daemon(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_pkey before[] = {0x101};
+    oneib_pkey keys[2];
+    add_node(played, 1);
+    report(played, 1, 9, 6, 0x101)->stage = ONEIB_VF_CLOSED;
+    assert_int_equal(keys_of(played, before, 1, keys, 2), 1);
+    assert_int_equal(keys[0], 0x101);
+    grant_all(played);
+    send_grants(played, 1);
+    assert_int_equal(keys_of(played, before, 1, keys, 2), 0);
 }
 
 int main(void)
@@ -906,6 +924,7 @@ int main(void)
         GRANT_TEST(what_it_may_hold_is_counted_beyond_the_room),
         GRANT_TEST(a_node_holds_nothing_that_is_no_networks_key),
         GRANT_TEST(a_key_goes_only_from_a_node_that_follows_and_tells_all),
+        GRANT_TEST(a_key_stays_with_a_node_that_was_sent_no_list_by_this_daemon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -555,6 +555,7 @@ static void two_hosts_that_report_one_port_must_both_have_let_go(void **state)
     node_of(played, 1)->record_count = 0;
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
+    send_grants(played, 2);
     node_of(played, 2)->record_count = 0;
     pass(played);
     assert_gated(played, 0x101, port_of(1), "none");
