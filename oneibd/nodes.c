@@ -221,7 +221,8 @@ static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
 /* What it was told, and has let go of. */
 static void forget_told(struct oneib_node *node, double now)
 {
-    if (oneib_node_state(node, now) == ONEIB_NODE_FOLLOWS && node->believes && node->table_known)
+    if (oneib_node_state(node, now) == ONEIB_NODE_FOLLOWS && node->believes && node->table_known &&
+        node->sent)
         oneib_told_report(&node->told, node->sent, node->records, node->record_count);
 }
 

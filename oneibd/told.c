@@ -60,7 +60,7 @@ void oneib_told_report(struct oneib_told *told, const struct oneib_grant_list *s
     size_t kept = 0;
     for (size_t i = 0; i < told->count; i++) {
         const struct oneib_nic_name *nic = &told->items[i].nic;
-        if ((sent && oneib_grant_list_find(sent, nic->vm_id, nic->nic_id)) ||
+        if (oneib_grant_list_find(sent, nic->vm_id, nic->nic_id) ||
             is_in_table(records, count, nic))
             told->items[kept++] = told->items[i];
     }

@@ -32,8 +32,8 @@ void oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *re
                        double now);
 /* It is sent this list. */
 void oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count);
-/* It follows the list that it was sent last (NULL: none), and this is its whole table: what is in
- * neither is forgotten. */
+/* It follows the list that it was sent last, and this is its whole table: what is in neither is
+ * forgotten. */
 void oneib_told_report(struct oneib_told *told, const struct oneib_grant_list *sent,
                        const struct oneib_vf_record *records, size_t count);
 /* What counts now; *nics has room for told->count. Returns how many they are. */

@@ -564,6 +564,22 @@ static void what_a_node_has_at_first_counts_for_a_while(void **state)
     assert_true(was_told(42, 1000 + 2 * ONEIB_TOLD_BEFORE_MS));
 }
 
+/* By the list of the daemon before it may have it again. */
+static void what_a_node_had_at_first_counts_until_it_follows_us(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    record(0, 42, ONEIB_VF_OPEN);
+    report.records[0].nic_id = 1;
+    hear(node, 0, 0);
+    report.count = 0;
+    hear(node, 0, 1000);
+    assert_true(was_told(42, 1000));
+    list(node, 43, 2000);
+    hear(node, node->serial, 2010);
+    assert_false(was_told(42, 2010));
+}
+
 static void what_is_known_goes_with_the_key(void **state)
 {
     (void)state;
@@ -622,6 +638,7 @@ int main(void)
         test(the_first_machine_with_a_contested_key_is_awaited_at_best),
         test(a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it),
         test(what_a_node_has_at_first_counts_for_a_while),
+        test(what_a_node_had_at_first_counts_until_it_follows_us),
         test(what_is_known_goes_with_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
