@@ -213,8 +213,7 @@ int oneib_domain_feed_fd(const struct oneib_domain_feed *feed)
 
 uint32_t oneib_domain_feed_due_ms(const struct oneib_domain_feed *feed)
 {
-    const double left_ms = feed->child.due - oneib_now_ms();
-    return left_ms > 0 ? (uint32_t)left_ms + 1 : 0;
+    return oneib_ms_until(feed->child.due);
 }
 
 /* One that does not run, or does not listen, says everything anew without being told. */

@@ -416,10 +416,7 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed)
         next = oneib_sooner(next, feed->reported + REPORT_PAUSE_MS);
     if (stale > 0)
         next = oneib_sooner(next, stale);
-    const double left = next - now;
-    if (left <= 0)
-        return 0;
-    return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
+    return oneib_ms_until(next);
 }
 
 /* ---- wants ----------------------------------------------------------------------------------- */

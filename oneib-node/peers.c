@@ -292,10 +292,7 @@ uint32_t oneib_peers_due_ms(const struct oneib_peers *peers)
 {
     double first = HUGE_VAL;
     for (size_t i = 0; i < ONEIB_PEERS_MAX; i++)
-        if (peers->items[i].fd >= 0 && deadline_of(peers, &peers->items[i]) < first)
-            first = deadline_of(peers, &peers->items[i]);
-    const double left = first - oneib_now_ms();
-    if (left <= 0)
-        return 0;
-    return left < UINT32_MAX ? (uint32_t)left + 1 : UINT32_MAX;
+        if (peers->items[i].fd >= 0)
+            first = oneib_sooner(first, deadline_of(peers, &peers->items[i]));
+    return oneib_ms_until(first);
 }

@@ -208,15 +208,9 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static uint32_t until(double time)
-{
-    const double left = time - oneib_now_ms();
-    return left > 0 ? (uint32_t)left + 1 : 0;
-}
-
 static int patience(const struct service *service)
 {
-    uint32_t due = until(service->next_look);
+    uint32_t due = oneib_ms_until(service->next_look);
     due = least(due, oneib_vfs_due_ms(service->vfs));
     due = least(due, oneib_domain_feed_due_ms(service->feed));
     due = least(due, oneib_grant_feed_due_ms(service->grants));
@@ -273,7 +267,7 @@ static int serve(struct service *service, const struct files *files, struct onei
         return -1;
     tell_of_domains(service);
     tell_of_grants(service);
-    if (until(service->next_look) == 0)
+    if (oneib_ms_until(service->next_look) == 0)
         look_at_everything(service);
     else if (oneib_vfs_due_ms(service->vfs) == 0)
         step(service, ONEIB_VFS_DUE);

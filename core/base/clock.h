@@ -21,4 +21,14 @@ static inline double oneib_sooner(double a, double b)
     return a < b ? a : b;
 }
 
+/* Milliseconds until then, never too few; 0: it is over; UINT32_MAX: not for weeks, or never
+ * (HUGE_VAL). */
+static inline uint32_t oneib_ms_until(double time)
+{
+    const double left = time - oneib_now_ms();
+    if (left <= 0)
+        return 0;
+    return left < UINT32_MAX ? (uint32_t)left + 1 : UINT32_MAX;
+}
+
 #endif

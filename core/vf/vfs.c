@@ -219,9 +219,7 @@ static double next_step(const struct oneib_vfs *vfs)
 
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs)
 {
-    const double next = vfs->blocked > 0 ? vfs->blocked : next_step(vfs);
-    const double left = next - oneib_now_ms();
-    if (has_something_to_tell(vfs) || (vfs->has_new_grants && vfs->blocked == 0) || left <= 0)
+    if (has_something_to_tell(vfs) || (vfs->has_new_grants && vfs->blocked == 0))
         return 0;
-    return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
+    return oneib_ms_until(vfs->blocked > 0 ? vfs->blocked : next_step(vfs));
 }
