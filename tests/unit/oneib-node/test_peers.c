@@ -4,11 +4,23 @@
 #include "oneib-node/peers.h"
 #include "requests_scene.h"
 #include <errno.h>
+#include <math.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 static struct oneib_peers callers;
 static int listener = -1;
+
+/* Time stands still there; 0: it passes. */
+static double stopped_at;
+
+double __real_oneib_now_ms(void);
+double __wrap_oneib_now_ms(void);
+
+double __wrap_oneib_now_ms(void)
+{
+    return stopped_at > 0 ? stopped_at : __real_oneib_now_ms();
+}
 
 /* Of a name that the kernel makes up. */
 static void listen_somewhere(struct sockaddr_un *address, socklen_t *size)
@@ -180,7 +192,66 @@ static void who_finds_no_place_is_told_and_logged(void **state)
     close(fd);
 }
 
+/* ---- when somebody's time is over ------------------------------------------------------------ */
+
+static int begin_stopped(void **state)
+{
+    stopped_at = 1000000;
+    return begin(state);
+}
+
+static int end_stopped(void **state)
+{
+    stopped_at = 0;
+    return end(state);
+}
+
+static void while_nobody_is_there_nobodys_time_is_over(void **state)
+{
+    (void)state;
+    assert_int_equal(oneib_peers_due_ms(&callers), UINT32_MAX);
+}
+
+static void the_first_whose_time_is_over_is_waited_for(void **state)
+{
+    (void)state;
+    const int first = call(), second = call();
+    assert_int_equal(oneib_peers_due_ms(&callers), ONEIB_PEER_PATIENCE_MS + 1);
+    callers.items[1].deadline = stopped_at + 300;
+    assert_int_equal(oneib_peers_due_ms(&callers), 301);
+    callers.items[0].deadline = stopped_at + 200;
+    assert_int_equal(oneib_peers_due_ms(&callers), 201);
+    callers.items[1].deadline = stopped_at;
+    assert_int_equal(oneib_peers_due_ms(&callers), 0);
+    close(first);
+    close(second);
+}
+
+/* For so long nobody counts milliseconds. */
+static void whose_time_is_over_in_weeks_is_not_waited_for(void **state)
+{
+    (void)state;
+    const int fd = call();
+    callers.items[0].deadline = stopped_at + UINT32_MAX;
+    assert_int_equal(oneib_peers_due_ms(&callers), UINT32_MAX);
+    close(fd);
+}
+
+static void of_one_that_is_held_the_end_of_that_is_waited_for(void **state)
+{
+    (void)state;
+    const int fd = call();
+    requests.hold_until = stopped_at + 100;
+    callers.items[0].deadline = HUGE_VAL;
+    callers.items[0].state = ONEIB_PEER_HELD;
+    assert_int_equal(oneib_peers_due_ms(&callers), 101);
+    callers.items[0].state = ONEIB_PEER_WAITING;
+    assert_int_equal(oneib_peers_due_ms(&callers), UINT32_MAX);
+    close(fd);
+}
+
 #define NODE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define STOPPED(test) cmocka_unit_test_setup_teardown(test, begin_stopped, end_stopped)
 
 int main(void)
 {
@@ -192,6 +263,10 @@ int main(void)
         NODE(at_the_end_every_connection_is_closed),
         NODE(of_many_that_misbehave_ten_a_minute_are_logged),
         NODE(who_finds_no_place_is_told_and_logged),
+        STOPPED(while_nobody_is_there_nobodys_time_is_over),
+        STOPPED(the_first_whose_time_is_over_is_waited_for),
+        STOPPED(whose_time_is_over_in_weeks_is_not_waited_for),
+        STOPPED(of_one_that_is_held_the_end_of_that_is_waited_for),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
