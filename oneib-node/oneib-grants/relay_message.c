@@ -143,9 +143,11 @@ static ssize_t receive(int socket, struct head *head, struct oneib_relay_packet 
                             {.iov_base = packet->bytes, .iov_len = sizeof packet->bytes}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t length;
+    /* A reset is told once, where the other has ended and left something unread: what it has said
+     * comes next. */
     do
         length = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (length < 0 && errno == EINTR);
+    while (length < 0 && (errno == EINTR || errno == ECONNRESET));
     if (length < 0 && errno == EAGAIN)
         return 0;
     if (length <= 0)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a node's service does when oneib-grants, or a file, is not well, and whom it believes then. */
+#include "grants_feed_scene.h"
+
+/* As in grants_feed.c, and child.c. */
+#define SILENCE_MS 15000
+#define RESTART_FIRST_MS 200
+
+/* ---- oneib-grants is not well ---------------------------------------------------------------- */
+
+static void assert_started_after(double ms)
+{
+    const unsigned before = supervisor_standin.starts;
+    now += ms - 1;
+    turn();
+    assert_int_equal(supervisor_standin.starts, before);
+    assert_int_equal(oneib_grant_feed_due_ms(feed), 2);
+    now += 1;
+    turn();
+    assert_int_equal(supervisor_standin.starts, before + 1);
+}
+
+static void nobody_is_connected_when_it_has_ended(void **state)
+{
+    (void)state;
+    connect_daemon(0);
+    end_played_program();
+    turn();
+    now += RESTART_FIRST_MS;
+    turn();
+    hear_all();
+    now += ONEIB_REPORT_MS;
+    turn_and_hear();
+    assert_int_equal(heard[0].challenges + heard[0].reports, 0);
+}
+
+static void oneib_grants_is_started_again_when_it_is_silent(void **state)
+{
+    (void)state;
+    turn();
+    now += SILENCE_MS - 1;
+    say_news(ONEIB_RELAY_ALIVE, 0, NULL);
+    turn();
+    now += SILENCE_MS - 1;
+    turn();
+    assert_why("not connected to oneibd");
+    now += 1;
+    turn();
+    assert_why("oneib-grants has not said anything for 15 s");
+    assert_started_after(RESTART_FIRST_MS);
+}
+
+/* It left unread what it was told: the kernel tells that first. */
+static void what_it_said_last_is_heard_though_it_left_something_unread(void **state)
+{
+    (void)state;
+    say_news(ONEIB_RELAY_FAILED, 0, "its user is none");
+    end_played_program();
+    turn();
+    assert_why("oneib-grants cannot work: its user is none");
+}
+
+static size_t count_logged(const char *words)
+{
+    size_t count = 0;
+    for (const char *line = logged; (line = strstr(line, words)); line++)
+        count++;
+    return count;
+}
+
+static void what_keeps_it_from_being_started_is_told(void **state)
+{
+    (void)state;
+    supervisor_standin.refuses_orders = true;
+    end_played_program();
+    turn();
+    now += RESTART_FIRST_MS;
+    turn();
+    assert_why("oneib-grants is not started");
+    supervisor_standin.refuses_orders = false;
+    assert_started_after(2 * RESTART_FIRST_MS);
+}
+
+static void without_its_supervisor_the_service_ends(void **state)
+{
+    (void)state;
+    bool changed;
+    end_played_supervisor();
+    assert_int_equal(oneib_grant_feed_take(feed, &table, true, &changed, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
+}
+
+static void without_a_supervisor_it_does_not_begin(void **state)
+{
+    (void)state;
+    const struct oneib_grant_feed_options options = {0};
+    struct oneib_grant_feed *none;
+    supervisor_standin.refuses_start = true;
+    const int status = oneib_grant_feed_open(&options, &none, &err);
+    supervisor_standin.refuses_start = false;
+    assert_int_equal(status, -1);
+    assert_null(none);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void each_reason_not_to_be_connected_is_logged_once(void **state)
+{
+    (void)state;
+    begin_log();
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "out of reach");
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "out of reach");
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "refused");
+    say_news(ONEIB_RELAY_CONNECTED, 0, NULL);
+    say_news(ONEIB_RELAY_CONNECTED, 0, NULL);
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "refused");
+    turn();
+    end_log();
+    assert_int_equal(count_logged(": out of reach"), 1);
+    assert_int_equal(count_logged(": refused"), 2);
+    assert_int_equal(count_logged("connected to oneibd at tcp://front1:7777\n"), 1);
+}
+
+static void why_the_believed_one_is_not_heard_is_told_before_anothers(void **state)
+{
+    (void)state;
+    follow_daemon(1);
+    connect_daemon(0);
+    say_news(ONEIB_RELAY_DISCONNECTED, 1, "out of reach");
+    now += ONEIB_LIST_AGE_MS;
+    turn();
+    assert_why("not connected to oneibd at tcp://front2:7777: out of reach");
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "refused");
+    turn();
+    assert_why("not connected to oneibd at tcp://front2:7777: out of reach");
+}
+
+static void who_is_connected_and_says_nothing_is_not_believed(void **state)
+{
+    (void)state;
+    assert_why("not connected to oneibd at tcp://front1:7777: no answer yet");
+    connect_daemon(1);
+    assert_why("no oneibd that this host is connected to is the writer");
+}
+
+/* ---- daemons --------------------------------------------------------------------------------- */
+
+static int announce(bool by_root)
+{
+    err = (struct oneib_error){0};
+    return oneib_grant_feed_announce(feed, &daemons, by_root, &err);
+}
+
+static void assert_kept(const char *address)
+{
+    struct oneib_daemons kept;
+    assert_int_equal(oneib_grants_read_daemons(&kept, &err), 0);
+    assert_true(kept.count > 0);
+    assert_string_equal(kept.items[0].address, address);
+}
+
+static void change_daemons(void)
+{
+    strcpy(daemons.items[0].address, "tcp://other:7777");
+}
+
+static void without_daemons_nothing_is_started_until_one_is_announced(void **state)
+{
+    (void)state;
+    assert_false(turn());
+    assert_int_equal(supervisor_standin.starts, 0);
+    assert_true(oneib_grant_feed_due_ms(feed) == UINT32_MAX || oneib_grant_feed_due_ms(feed) <= 26);
+    assert_why("knows no oneibd yet");
+    assert_int_equal(announce(false), 0);
+    assert_kept("tcp://front1:7777");
+    assert_int_equal(oneib_grant_feed_due_ms(feed), 0);
+    turn();
+    assert_int_equal(supervisor_standin.starts, 1);
+    follow_daemon(0);
+}
+
+static void the_same_daemons_again_change_nothing(void **state)
+{
+    (void)state;
+    follow_daemon(0);
+    assert_int_equal(announce(false), 0);
+    assert_true(is_fresh());
+    assert_int_equal(supervisor_standin.starts, 1);
+}
+
+static void other_daemons_are_believed_by_roots_word_alone(void **state)
+{
+    (void)state;
+    follow_daemon(0);
+    change_daemons();
+    assert_int_equal(announce(false), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_kept("tcp://front1:7777");
+    assert_true(is_fresh());
+    assert_int_equal(announce(true), 0);
+    assert_kept("tcp://other:7777");
+    assert_true(has_list());
+    assert_false(is_fresh());
+    assert_why("not connected to oneibd at tcp://other:7777: no answer yet");
+    assert_true(turn());
+    assert_int_equal(supervisor_standin.starts, 2);
+    assert_true(hear_one());
+    assert_string_equal(packet.setup.peers[0].address, "tcp://other:7777");
+}
+
+static void daemons_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    strcpy(daemons.items[0].address, daemons.items[1].address);
+    assert_int_equal(announce(true), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_INPUT);
+    assert_kept("tcp://front1:7777");
+}
+
+static void daemons_that_cannot_be_kept_are_not_believed(void **state)
+{
+    (void)state;
+    change_daemons();
+    tree_set_mode(0500, "/var/lib/oneib-node");
+    const int status = announce(true);
+    tree_set_mode(0700, "/var/lib/oneib-node");
+    assert_int_equal(status, -1);
+    turn();
+    assert_why("tcp://front1:7777");
+    assert_int_equal(supervisor_standin.starts, 1);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(nobody_is_connected_when_it_has_ended),
+        WITH(oneib_grants_is_started_again_when_it_is_silent),
+        WITH(what_it_said_last_is_heard_though_it_left_something_unread),
+        WITH(what_keeps_it_from_being_started_is_told),
+        WITH(without_its_supervisor_the_service_ends),
+        WITH(without_a_supervisor_it_does_not_begin),
+        WITH(each_reason_not_to_be_connected_is_logged_once),
+        WITH(why_the_believed_one_is_not_heard_is_told_before_anothers),
+        WITH(who_is_connected_and_says_nothing_is_not_believed),
+        cmocka_unit_test_setup_teardown(without_daemons_nothing_is_started_until_one_is_announced,
+                                        begin_alone, end),
+        WITH(the_same_daemons_again_change_nothing),
+        WITH(other_daemons_are_believed_by_roots_word_alone),
+        WITH(daemons_that_are_none_are_refused),
+        WITH(daemons_that_cannot_be_kept_are_not_believed),
+    };
+    tree_open();
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
