@@ -77,25 +77,13 @@ static enum oneib_cluster_state state_of_ports(const struct oneib_subnet *subnet
     return state;
 }
 
-static bool same_members(const struct oneib_partition *a, const struct oneib_partition *b)
-{
-    if (a->member_count != b->member_count)
-        return false;
-    for (size_t i = 0; i < a->member_count; i++) {
-        if (a->members[i].guid != b->members[i].guid || a->members[i].kind != b->members[i].kind ||
-            a->members[i].membership != b->members[i].membership)
-            return false;
-    }
-    return true;
-}
-
 static enum oneib_cluster_state state_in_file(const struct oneib_snapshot *snapshot,
                                               const struct oneib_partition *partition)
 {
     const struct oneib_partition *in_file =
         oneib_partition_table_find(&snapshot->seen.table, partition->pkey);
     return in_file && strcmp(in_file->name, partition->name) == 0 &&
-                   same_members(in_file, partition)
+                   oneib_partition_members_equal(in_file, partition)
                ? ONEIB_STATE_IN_FILE
                : ONEIB_STATE_NOT_IN_FILE;
 }

@@ -157,17 +157,13 @@ void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_l
     ONEIB_SORT(identities->items, identities->count, compare_hosts);
 }
 
+ONEIB_ORDER(compare_all, struct oneib_identity,
+            ONEIB_BY(host_id, is_pinned, is_contested)
+                ?: memcmp(left->key, right->key, sizeof left->key));
+
 bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b)
 {
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->items[i].host_id != b->items[i].host_id ||
-            a->items[i].is_pinned != b->items[i].is_pinned ||
-            a->items[i].is_contested != b->items[i].is_contested ||
-            memcmp(a->items[i].key, b->items[i].key, ONEIB_PUBLIC_KEY_SIZE) != 0)
-            return false;
-    return true;
+    return ONEIB_ALIKE(a->items, a->count, b->items, b->count, compare_all);
 }
 
 void oneib_identities_clear(struct oneib_identities *identities)

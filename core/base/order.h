@@ -6,6 +6,7 @@
 #ifndef ONEIB_BASE_ORDER_H
 #define ONEIB_BASE_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -75,6 +76,19 @@ static inline void *oneib_find(const void *wanted, const void *items, size_t cou
                                oneib_comparison compare)
 {
     return count > 0 ? bsearch(wanted, items, count, size, compare) : NULL;
+}
+
+/* Whether both have as many items, each equal to the one at its place. */
+#define ONEIB_ALIKE(a, a_count, b, b_count, compare)                                               \
+    oneib_alike(a, a_count, b, b_count, sizeof *(a), compare)
+static inline bool oneib_alike(const void *a, size_t a_count, const void *b, size_t b_count,
+                               size_t size, oneib_comparison compare)
+{
+    size_t i = 0;
+    while (i < a_count && i < b_count &&
+           compare((const char *)a + i * size, (const char *)b + i * size) == 0)
+        i++;
+    return i == a_count && i == b_count;
 }
 
 /*

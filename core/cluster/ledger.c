@@ -254,116 +254,55 @@ void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address
         ONEIB_REMOVE(ledger->daemons, ledger->daemon_count, place);
 }
 
-/* A copy of `count` items, with room for no more; *copy is NULL when there are none. */
-static void copy_items(const void *items, size_t count, size_t size, void **copy)
+/* A copy of `count` items, with room for no more; NULL when there are none. */
+static void *copied(const void *items, size_t count, size_t size)
 {
-    *copy = NULL;
-    if (count == 0)
-        return;
-    *copy = oneib_alloc(count, size);
-    memcpy(*copy, items, count * size);
+    return count ? memcpy(oneib_alloc(count, size), items, count * size) : NULL;
 }
 
 void oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to)
 {
-    void *networks = NULL, *resting = NULL, *hosts = NULL, *ports = NULL, *daemons = NULL,
-         *fences = NULL, *fenced_ports = NULL;
-    *to = (struct oneib_ledger){0};
-    copy_items(from->networks, from->network_count, sizeof *from->networks, &networks);
-    copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting);
-    copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts);
-    copy_items(from->ports, from->port_count, sizeof *from->ports, &ports);
-    copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons);
-    copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences);
-    copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
-               &fenced_ports);
-    *to = (struct oneib_ledger){
-        .serial = from->serial,
-        .next = from->next,
-        .mtu = from->mtu,
-        .rate = from->rate,
-        .networks = networks,
-        .network_count = from->network_count,
-        .network_capacity = from->network_count,
-        .resting = resting,
-        .resting_count = from->resting_count,
-        .resting_capacity = from->resting_count,
-        .hosts = hosts,
-        .host_count = from->host_count,
-        .host_capacity = from->host_count,
-        .ports = ports,
-        .port_count = from->port_count,
-        .port_capacity = from->port_count,
-        .daemons = daemons,
-        .daemon_count = from->daemon_count,
-        .daemon_capacity = from->daemon_count,
-        .fences = fences,
-        .fence_count = from->fence_count,
-        .fence_capacity = from->fence_count,
-        .fenced_ports = fenced_ports,
-        .fenced_port_count = from->fenced_port_count,
-        .fenced_port_capacity = from->fenced_port_count,
-    };
+    *to = *from;
+    to->networks = copied(from->networks, from->network_count, sizeof *from->networks);
+    to->network_capacity = from->network_count;
+    to->resting = copied(from->resting, from->resting_count, sizeof *from->resting);
+    to->resting_capacity = from->resting_count;
+    to->hosts = copied(from->hosts, from->host_count, sizeof *from->hosts);
+    to->host_capacity = from->host_count;
+    to->ports = copied(from->ports, from->port_count, sizeof *from->ports);
+    to->port_capacity = from->port_count;
+    to->daemons = copied(from->daemons, from->daemon_count, sizeof *from->daemons);
+    to->daemon_capacity = from->daemon_count;
+    to->fences = copied(from->fences, from->fence_count, sizeof *from->fences);
+    to->fence_capacity = from->fence_count;
+    to->fenced_ports =
+        copied(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports);
+    to->fenced_port_capacity = from->fenced_port_count;
 }
 
-static bool networks_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
-{
-    if (a->network_count != b->network_count)
-        return false;
-    for (size_t i = 0; i < a->network_count; i++) {
-        const struct oneib_ledger_network *left = &a->networks[i], *right = &b->networks[i];
-        if (left->network_id != right->network_id || left->pkey != right->pkey ||
-            left->owner != right->owner || left->since != right->since || left->sl != right->sl)
-            return false;
-    }
-    return true;
-}
-
-static bool resting_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
-{
-    if (a->resting_count != b->resting_count)
-        return false;
-    for (size_t i = 0; i < a->resting_count; i++) {
-        const struct oneib_ledger_resting *left = &a->resting[i], *right = &b->resting[i];
-        if (left->pkey != right->pkey || left->network_id != right->network_id ||
-            left->owner != right->owner || left->since != right->since)
-            return false;
-    }
-    return true;
-}
-
-static bool hosts_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
-{
-    if (a->host_count != b->host_count)
-        return false;
-    for (size_t i = 0; i < a->host_count; i++) {
-        const struct oneib_ledger_host *left = &a->hosts[i], *right = &b->hosts[i];
-        if (left->host_id != right->host_id || left->since != right->since ||
-            memcmp(left->key, right->key, sizeof left->key) != 0)
-            return false;
-    }
-    return true;
-}
-
-static bool daemons_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
-{
-    if (a->daemon_count != b->daemon_count)
-        return false;
-    for (size_t i = 0; i < a->daemon_count; i++) {
-        const struct oneib_ledger_daemon *left = &a->daemons[i], *right = &b->daemons[i];
-        if (strcmp(left->address, right->address) != 0 || left->since != right->since ||
-            memcmp(left->curve, right->curve, sizeof left->curve) != 0 ||
-            memcmp(left->sign, right->sign, sizeof left->sign) != 0)
-            return false;
-    }
-    return true;
-}
+ONEIB_ORDER(compare_networks, struct oneib_ledger_network,
+            ONEIB_BY(network_id, pkey, owner, since) ?: ONEIB_BY(sl));
+ONEIB_ORDER_BY(compare_resting, struct oneib_ledger_resting, pkey, network_id, owner, since);
+ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
+            ONEIB_BY(host_id, since) ?: memcmp(left->key, right->key, sizeof left->key));
+ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
+            ONEIB_BY(guid, host_id, switch_guid, switch_port) ?: ONEIB_BY(since));
+ONEIB_ORDER(compare_daemons, struct oneib_ledger_daemon,
+            strcmp(left->address, right->address) ?: ONEIB_BY(since)
+                ?: memcmp(left->curve, right->curve, sizeof left->curve)
+                ?: memcmp(left->sign, right->sign, sizeof left->sign));
 
 bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
 {
     return a->serial == b->serial && a->next == b->next && a->mtu == b->mtu && a->rate == b->rate &&
-           networks_equal(a, b) && resting_equal(a, b) && hosts_equal(a, b) &&
-           oneib_ledger_ports_equal(a, b) && daemons_equal(a, b) && oneib_ledger_fences_equal(a, b);
+           ONEIB_ALIKE(a->networks, a->network_count, b->networks, b->network_count,
+                       compare_networks) &&
+           ONEIB_ALIKE(a->resting, a->resting_count, b->resting, b->resting_count,
+                       compare_resting) &&
+           ONEIB_ALIKE(a->hosts, a->host_count, b->hosts, b->host_count, compare_hosts) &&
+           ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports) &&
+           ONEIB_ALIKE(a->daemons, a->daemon_count, b->daemons, b->daemon_count, compare_daemons) &&
+           oneib_ledger_fences_equal(a, b);
 }
 
 void oneib_ledger_clear(struct oneib_ledger *ledger)

@@ -182,8 +182,7 @@ size_t oneib_ledger_count_ports(const struct oneib_ledger *ledger, uint32_t host
 int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger_port *port,
                           struct oneib_error *err);
 void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id);
-/* For oneib_ledger_equal() and oneib_ledger_render(). */
-bool oneib_ledger_ports_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
+/* For oneib_ledger_render(). */
 void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 
 /* ledger_fences.c. NULL when absent. Valid until the ledger changes. */
@@ -203,7 +202,7 @@ const char *oneib_fence_wish_name(enum oneib_fence_wish wish);
 bool oneib_fence_wish_parse(const char *name, enum oneib_fence_wish *wish);
 const char *oneib_fence_state_name(enum oneib_fence_state state);
 bool oneib_fence_state_parse(const char *name, enum oneib_fence_state *state);
-/* For oneib_ledger_equal() and oneib_ledger_render(). */
+/* The part that says who is fenced, and where. */
 bool oneib_ledger_fences_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
 void oneib_ledger_fences_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 

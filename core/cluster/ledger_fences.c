@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ledger's entries of fenced hosts and their ports. */
 #include "base/array.h"
+#include "base/order.h"
 #include "cluster/ledger.h"
 #include <inttypes.h>
 #include <string.h>
@@ -136,31 +137,15 @@ void oneib_ledger_lift_fence(struct oneib_ledger *ledger, uint32_t host_id)
     ledger->fenced_port_count = kept;
 }
 
-static bool is_same_fence(const struct oneib_ledger_fence *a, const struct oneib_ledger_fence *b)
-{
-    return a->host_id == b->host_id && a->asked == b->asked && a->wish == b->wish &&
-           a->since == b->since;
-}
-
-static bool is_same_port(const struct oneib_ledger_fenced_port *a,
-                         const struct oneib_ledger_fenced_port *b)
-{
-    return a->host_id == b->host_id && a->guid == b->guid && a->switch_guid == b->switch_guid &&
-           a->switch_port == b->switch_port && a->state == b->state && a->answer == b->answer &&
-           a->since == b->since;
-}
+ONEIB_ORDER_BY(compare_fences, struct oneib_ledger_fence, host_id, asked, wish, since);
+ONEIB_ORDER(compare_ports, struct oneib_ledger_fenced_port,
+            ONEIB_BY(host_id, guid, switch_guid, switch_port) ?: ONEIB_BY(state, answer, since));
 
 bool oneib_ledger_fences_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
 {
-    if (a->fence_count != b->fence_count || a->fenced_port_count != b->fenced_port_count)
-        return false;
-    for (size_t i = 0; i < a->fence_count; i++)
-        if (!is_same_fence(&a->fences[i], &b->fences[i]))
-            return false;
-    for (size_t i = 0; i < a->fenced_port_count; i++)
-        if (!is_same_port(&a->fenced_ports[i], &b->fenced_ports[i]))
-            return false;
-    return true;
+    return ONEIB_ALIKE(a->fences, a->fence_count, b->fences, b->fence_count, compare_fences) &&
+           ONEIB_ALIKE(a->fenced_ports, a->fenced_port_count, b->fenced_ports, b->fenced_port_count,
+                       compare_ports);
 }
 
 void oneib_ledger_fences_render(const struct oneib_ledger *ledger, struct oneib_text *text)

@@ -69,22 +69,6 @@ void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id)
     ledger->port_count = kept;
 }
 
-static bool is_same(const struct oneib_ledger_port *a, const struct oneib_ledger_port *b)
-{
-    return a->guid == b->guid && a->host_id == b->host_id && a->switch_guid == b->switch_guid &&
-           a->switch_port == b->switch_port && a->since == b->since;
-}
-
-bool oneib_ledger_ports_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
-{
-    if (a->port_count != b->port_count)
-        return false;
-    for (size_t i = 0; i < a->port_count; i++)
-        if (!is_same(&a->ports[i], &b->ports[i]))
-            return false;
-    return true;
-}
-
 void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text)
 {
     for (size_t i = 0; i < ledger->port_count; i++) {

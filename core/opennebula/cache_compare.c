@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What partitions and host attributes depend on, and therefore not names, addresses, and the
  * numbers of a state within the same phase. */
+#include "base/order.h"
 #include "opennebula/cache_merge.h"
 #include <string.h>
 
-static bool same_static(const struct oneib_static_member *a, const struct oneib_static_member *b)
-{
-    return a->guid == b->guid && a->membership == b->membership;
-}
+ONEIB_ORDER_BY(compare_statics, struct oneib_static_member, guid, membership);
 
 static bool same_statics(const struct oneib_network *a, const struct oneib_network *b)
 {
-    if (a->static_count != b->static_count)
-        return false;
-    for (size_t i = 0; i < a->static_count; i++)
-        if (!same_static(&a->static_members[i], &b->static_members[i]))
-            return false;
-    return true;
+    return ONEIB_ALIKE(a->static_members, a->static_count, b->static_members, b->static_count,
+                       compare_statics);
 }
 
-static bool same_driver(const struct oneib_network *a, const struct oneib_network *b)
+/* NULL, where nothing is said, is none but itself. */
+static bool same_text(const char *a, const char *b)
 {
-    if (!a->other_driver || !b->other_driver)
-        return a->other_driver == b->other_driver;
-    return strcmp(a->other_driver, b->other_driver) == 0;
+    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 /* Both documents state the same one, or both none. */
@@ -35,9 +28,9 @@ static bool same_key(const struct oneib_network *a, const struct oneib_network *
 /* Another driver's parent is not read again for it: it may be in doubt until all are read. */
 bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_network *b)
 {
-    return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
-           a->unreadable == b->unreadable && a->being_created == b->being_created &&
-           a->reservations_share == b->reservations_share &&
+    return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) &&
+           same_text(a->other_driver, b->other_driver) && a->unreadable == b->unreadable &&
+           a->being_created == b->being_created && a->reservations_share == b->reservations_share &&
            oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
            a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
@@ -47,21 +40,13 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
            (a->other_driver || a->parent_unproven == b->parent_unproven);
 }
 
-static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
-{
-    return strcmp(a->device, b->device) == 0 && a->port == b->port && a->driver == b->driver &&
-           a->port_guid == b->port_guid && a->pkeys_max == b->pkeys_max &&
-           a->vfs_total == b->vfs_total && a->rate_gbps == b->rate_gbps;
-}
+ONEIB_ORDER(compare_ports, struct oneib_hca_port,
+            strcmp(left->device, right->device) ?: ONEIB_BY(port, driver, port_guid, pkeys_max)
+                ?: ONEIB_BY(vfs_total, rate_gbps));
 
 static bool same_ports(const struct oneib_host *a, const struct oneib_host *b)
 {
-    if (a->port_count != b->port_count)
-        return false;
-    for (size_t i = 0; i < a->port_count; i++)
-        if (!same_port(&a->ports[i], &b->ports[i]))
-            return false;
-    return true;
+    return ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports);
 }
 
 /* In any order: each address is there once. */
@@ -75,13 +60,6 @@ static bool same_devices(const struct oneib_host *a, const struct oneib_host *b)
     return true;
 }
 
-static bool same_switches(const struct oneib_host *a, const struct oneib_host *b)
-{
-    if (!a->switches || !b->switches)
-        return a->switches == b->switches;
-    return strcmp(a->switches, b->switches) == 0;
-}
-
 static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->keys_invalid == b->keys_invalid && a->keys_written == b->keys_written &&
@@ -92,8 +70,8 @@ static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
 bool oneib_cache_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
-           strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_keys(a, b) &&
-           same_ports(a, b) && same_devices(a, b);
+           strcmp(a->node_key, b->node_key) == 0 && same_text(a->switches, b->switches) &&
+           same_keys(a, b) && same_ports(a, b) && same_devices(a, b);
 }
 
 static bool same_address(const struct oneib_attachment *a, const struct oneib_attachment *b)

@@ -146,15 +146,13 @@ bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct o
            a->default_membership == b->default_membership;
 }
 
-static bool members_equal(const struct oneib_partition *a, const struct oneib_partition *b)
+ONEIB_ORDER(compare_memberships, struct oneib_member,
+            oneib_member_compare(left, right) ?: ONEIB_BY(membership));
+
+bool oneib_partition_members_equal(const struct oneib_partition *a, const struct oneib_partition *b)
 {
-    if (a->member_count != b->member_count)
-        return false;
-    for (size_t i = 0; i < a->member_count; i++)
-        if (oneib_member_compare(&a->members[i], &b->members[i]) != 0 ||
-            a->members[i].membership != b->members[i].membership)
-            return false;
-    return true;
+    return ONEIB_ALIKE(a->members, a->member_count, b->members, b->member_count,
+                       compare_memberships);
 }
 
 bool oneib_partition_table_equal(const struct oneib_partition_table *a,
@@ -164,7 +162,7 @@ bool oneib_partition_table_equal(const struct oneib_partition_table *a,
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (!oneib_partition_heads_equal(&a->items[i], &b->items[i]) ||
-            !members_equal(&a->items[i], &b->items[i]))
+            !oneib_partition_members_equal(&a->items[i], &b->items[i]))
             return false;
     return true;
 }

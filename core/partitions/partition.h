@@ -101,8 +101,10 @@ void oneib_partition_table_clear(struct oneib_partition_table *table);
 const struct oneib_partition *
 oneib_partition_table_find(const struct oneib_partition_table *table,
                            oneib_pkey pkey); /* linear or binary; NULL */
-/* Everything but the members. */
+/* Everything but the members; these alone, in their order. */
 bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct oneib_partition *b);
+bool oneib_partition_members_equal(const struct oneib_partition *a,
+                                   const struct oneib_partition *b);
 /* The order counts: in opensm it has a meaning. */
 bool oneib_partition_table_equal(const struct oneib_partition_table *a,
                                  const struct oneib_partition_table *b);
