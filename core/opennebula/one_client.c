@@ -6,6 +6,7 @@
 #include "opennebula/documents_internal.h"
 #include "opennebula/transport.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,14 @@ struct call {
     xmlrpc_value *result; /* owned */
 };
 
-static void call_begin(struct call *call, const char *method)
+__attribute__((format(printf, 3, 4))) static void call_begin(struct call *call, const char *method,
+                                                             const char *object, ...)
 {
+    va_list arguments;
     *call = (struct call){.method = method};
+    va_start(arguments, object);
+    vsnprintf(call->object, sizeof call->object, object, arguments);
+    va_end(arguments);
     xmlrpc_env_init(&call->env);
 }
 
@@ -192,11 +198,12 @@ static int take_document(struct call *call, char **xml, size_t *length, struct o
     return 0;
 }
 
-static int finish_document(struct oneib_one *one, struct call *call, xmlrpc_value *parameters,
-                           char **xml, size_t *length, struct oneib_error *err)
+/* xml: NULL where the answer is of no interest, once the call is accepted. */
+static int finish(struct oneib_one *one, struct call *call, xmlrpc_value *parameters, char **xml,
+                  size_t *length, struct oneib_error *err)
 {
     int outcome = perform(one, call, parameters, err);
-    if (outcome == 0)
+    if (outcome == 0 && xml)
         outcome = take_document(call, xml, length, err);
     if (outcome < 0)
         wrap_call(one, call, err);
@@ -204,33 +211,30 @@ static int finish_document(struct oneib_one *one, struct call *call, xmlrpc_valu
     return outcome;
 }
 
-int oneib_one_system_version(struct oneib_one *one, char **version, struct oneib_error *err)
+/* A call that takes nothing but the session. */
+static int ask(struct oneib_one *one, const char *method, const char *object, char **xml,
+               size_t *length, struct oneib_error *err)
 {
     struct call call;
+    call_begin(&call, method, "%s", object);
+    return finish(one, &call, xmlrpc_build_value(&call.env, "(s)", one->session), xml, length, err);
+}
+
+int oneib_one_system_version(struct oneib_one *one, char **version, struct oneib_error *err)
+{
     size_t length;
-    call_begin(&call, "one.system.version");
-    snprintf(call.object, sizeof call.object, "oned");
-    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
-    return finish_document(one, &call, parameters, version, &length, err);
+    return ask(one, "one.system.version", "oned", version, &length, err);
 }
 
 int oneib_one_system_config(struct oneib_one *one, char **xml, size_t *length,
                             struct oneib_error *err)
 {
-    struct call call;
-    call_begin(&call, "one.system.config");
-    snprintf(call.object, sizeof call.object, "oned");
-    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return ask(one, "one.system.config", "oned", xml, length, err);
 }
 
 int oneib_one_host_pool(struct oneib_one *one, char **xml, size_t *length, struct oneib_error *err)
 {
-    struct call call;
-    call_begin(&call, "one.hostpool.info");
-    snprintf(call.object, sizeof call.object, "all hosts");
-    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return ask(one, "one.hostpool.info", "all hosts", xml, length, err);
 }
 
 /* oned's ids are C ints: a larger bound would become another id on the way. */
@@ -240,48 +244,41 @@ static bool is_window(int64_t first, int64_t last)
            (last == OPEN_END || (last >= first && last <= ONEIB_ID_MAX));
 }
 
-static int check_window(const char *kind, int64_t first, int64_t last, struct oneib_error *err)
+static int begin_window(struct call *call, const char *method, const char *kind, int64_t first,
+                        int64_t last, struct oneib_error *err)
 {
-    if (is_window(first, last))
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "%s ids %" PRId64 " to %" PRId64 " are no window of ids", kind, first, last);
-}
-
-static void name_window(struct call *call, const char *kind, int64_t first, int64_t last)
-{
+    if (!is_window(first, last))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "%s ids %" PRId64 " to %" PRId64 " are no window of ids", kind, first,
+                          last);
     if (last == OPEN_END)
-        snprintf(call->object, sizeof call->object, "%ss from %" PRId64 " on", kind, first);
+        call_begin(call, method, "%ss from %" PRId64 " on", kind, first);
     else
-        snprintf(call->object, sizeof call->object, "%ss %" PRId64 " to %" PRId64, kind, first,
-                 last);
+        call_begin(call, method, "%ss %" PRId64 " to %" PRId64, kind, first, last);
+    return 0;
 }
 
 int oneib_one_network_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
                              size_t *length, struct oneib_error *err)
 {
     struct call call;
-    if (check_window("network", first, last, err) < 0)
+    if (begin_window(&call, "one.vnpool.info", "network", first, last, err) < 0)
         return -1;
-    call_begin(&call, "one.vnpool.info");
-    name_window(&call, "network", first, last);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siii)", one->session, ALL_USERS,
                                                   (xmlrpc_int32)first, (xmlrpc_int32)last);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return finish(one, &call, parameters, xml, length, err);
 }
 
 int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
                         size_t *length, struct oneib_error *err)
 {
     struct call call;
-    if (check_window("VM", first, last, err) < 0)
+    if (begin_window(&call, "one.vmpool.infoextended", "VM", first, last, err) < 0)
         return -1;
-    call_begin(&call, "one.vmpool.infoextended");
-    name_window(&call, "VM", first, last);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(siiii)", one->session, ALL_USERS, (xmlrpc_int32)first,
                            (xmlrpc_int32)last, NOT_DONE);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return finish(one, &call, parameters, xml, length, err);
 }
 
 /* "3,5,8" */
@@ -297,11 +294,10 @@ int oneib_one_vms(struct oneib_one *one, const uint32_t *ids, size_t count, char
     struct call call;
     oneib_autotext struct oneib_text names = {0};
     name_vms(ids, count, &names);
-    call_begin(&call, "one.vmpool.infoset");
-    snprintf(call.object, sizeof call.object, "%zu VMs", count);
+    call_begin(&call, "one.vmpool.infoset", "%zu VMs", count);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(ssb)", one->session,
                                                   names.data ? names.data : "", (xmlrpc_bool)1);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return finish(one, &call, parameters, xml, length, err);
 }
 
 static int check_id(const char *kind, uint32_t id, struct oneib_error *err)
@@ -311,18 +307,25 @@ static int check_id(const char *kind, uint32_t id, struct oneib_error *err)
     return 0;
 }
 
+static int begin_object(struct call *call, const char *method, const char *kind, uint32_t id,
+                        struct oneib_error *err)
+{
+    if (check_id(kind, id, err) < 0)
+        return -1;
+    call_begin(call, method, "%s %" PRIu32, kind, id);
+    return 0;
+}
+
 /* one.KIND.info of one object, secrets left encrypted. */
 static int object_info(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
                        char **xml, size_t *length, struct oneib_error *err)
 {
     struct call call;
-    if (check_id(kind, id, err) < 0)
+    if (begin_object(&call, method, kind, id, err) < 0)
         return -1;
-    call_begin(&call, method);
-    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(sib)", one->session, (xmlrpc_int32)id, (xmlrpc_bool)0);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return finish(one, &call, parameters, xml, length, err);
 }
 
 int oneib_one_vm(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
@@ -348,11 +351,10 @@ int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_err
     struct call call;
     char *xml = NULL;
     size_t length;
-    call_begin(&call, "one.user.info");
-    snprintf(call.object, sizeof call.object, "oneib's own user");
+    call_begin(&call, "one.user.info", "oneib's own user");
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(sib)", one->session, (xmlrpc_int32)MYSELF, (xmlrpc_bool)0);
-    if (finish_document(one, &call, parameters, &xml, &length, err) < 0)
+    if (finish(one, &call, parameters, &xml, &length, err) < 0)
         return -1;
     int outcome = oneib_document_is_administrators(xml, length, is, err);
     explicit_bzero(xml, length);
@@ -360,28 +362,15 @@ int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_err
     return outcome < 0 ? oneib_wrap(err, "reading who oneib is at %s", one->endpoint) : 0;
 }
 
-/* A call whose answer is of no interest, once it is accepted. */
-static int finish_change(struct oneib_one *one, struct call *call, xmlrpc_value *parameters,
-                         struct oneib_error *err)
-{
-    int outcome = perform(one, call, parameters, err);
-    if (outcome < 0)
-        wrap_call(one, call, err);
-    call_end(call);
-    return outcome;
-}
-
 static int change_template(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
                            const char *attributes, int mode, struct oneib_error *err)
 {
     struct call call;
-    if (check_id(kind, id, err) < 0)
+    if (begin_object(&call, method, kind, id, err) < 0)
         return -1;
-    call_begin(&call, method);
-    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(sisi)", one->session, (xmlrpc_int32)id, attributes, mode);
-    return finish_change(one, &call, parameters, err);
+    return finish(one, &call, parameters, NULL, NULL, err);
 }
 
 /* Merges attributes into the template of one object. */
@@ -389,14 +378,6 @@ static int object_update(struct oneib_one *one, const char *method, const char *
                          const char *attributes, struct oneib_error *err)
 {
     return change_template(one, method, kind, id, attributes, APPEND, err);
-}
-
-static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
-                       struct oneib_error *err)
-{
-    char attribute[32];
-    snprintf(attribute, sizeof attribute, "VLAN_ID=\"%u\"", pkey);
-    return object_update(one, "one.vn.update", "network", network_id, attribute, err);
 }
 
 int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
@@ -430,12 +411,12 @@ static int check_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
 int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
                        struct oneib_error *err)
 {
+    char attribute[32];
     if (pkey < ONEIB_PKEY_FIRST || pkey > ONEIB_PKEY_LAST)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%u is not a P_Key for network %" PRIu32, pkey,
                           network_id);
-    if (check_id("network", network_id, err) < 0)
-        return -1;
-    if (update_pkey(one, network_id, pkey, err) < 0)
+    snprintf(attribute, sizeof attribute, "VLAN_ID=\"%u\"", pkey);
+    if (object_update(one, "one.vn.update", "network", network_id, attribute, err) < 0)
         return -1;
     if (check_pkey(one, network_id, pkey, err) < 0)
         return oneib_wrap(err, "reading back the P_Key of network %" PRIu32, network_id);
@@ -448,8 +429,6 @@ int oneib_one_set_sl(struct oneib_one *one, uint32_t network_id, uint8_t sl,
     char attribute[32] = "IB_SL=\"\"";
     if (sl >= ONEIB_QOS_SLS)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%u is no service level", sl);
-    if (check_id("network", network_id, err) < 0)
-        return -1;
     if (sl)
         snprintf(attribute, sizeof attribute, "IB_SL=\"%u\"", sl);
     return object_update(one, "one.vn.update", "network", network_id, attribute, err);
@@ -459,8 +438,7 @@ int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct one
 {
     enum oneib_key_state state = ONEIB_KEY_VALID;
     oneib_pkey found = 0;
-    if (check_id("network", network_id, err) < 0 ||
-        object_update(one, "one.vn.update", "network", network_id, "VLAN_ID=\"\"", err) < 0 ||
+    if (object_update(one, "one.vn.update", "network", network_id, "VLAN_ID=\"\"", err) < 0 ||
         oneib_one_network_key(one, network_id, &state, &found, err) < 0)
         return -1;
     if (state != ONEIB_KEY_MISSING)
@@ -570,8 +548,6 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
                           "host %" PRIu32 ": IB_SWITCH is to be at most %d GUIDs with commas "
                           "between them",
                           host_id, ONEIB_HOST_PORTS_MAX);
-    if (check_id("host", host_id, err) < 0)
-        return -1;
     return write_host(one, host_id, vfs_free, switches, err);
 }
 
@@ -630,12 +606,11 @@ int oneib_one_documents(struct oneib_one *one, uint32_t type, int64_t owner, cha
                         size_t *length, struct oneib_error *err)
 {
     struct call call;
-    call_begin(&call, "one.documentpool.info");
-    snprintf(call.object, sizeof call.object, "documents of type %" PRIu32, type);
+    call_begin(&call, "one.documentpool.info", "documents of type %" PRIu32, type);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(siiii)", one->session, (xmlrpc_int32)owner, OPEN_END,
                            OPEN_END, (xmlrpc_int32)type);
-    return finish_document(one, &call, parameters, xml, length, err);
+    return finish(one, &call, parameters, xml, length, err);
 }
 
 int oneib_one_document(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
@@ -649,8 +624,7 @@ int oneib_one_make_document(struct oneib_one *one, uint32_t type, const char *te
 {
     struct call call;
     xmlrpc_int32 given = -1;
-    call_begin(&call, "one.document.allocate");
-    snprintf(call.object, sizeof call.object, "a document of type %" PRIu32, type);
+    call_begin(&call, "one.document.allocate", "a document of type %" PRIu32, type);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(ssi)", one->session, template, (xmlrpc_int32)type);
     int outcome = perform(one, &call, parameters, err);
@@ -674,13 +648,11 @@ int oneib_one_replace_document(struct oneib_one *one, uint32_t id, const char *t
 int oneib_one_close_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
 {
     struct call call;
-    if (check_id("document", id, err) < 0)
+    if (begin_object(&call, "one.document.chmod", "document", id, err) < 0)
         return -1;
-    call_begin(&call, "one.document.chmod");
-    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siiiiiiiiii)", one->session,
                                                   (xmlrpc_int32)id, 1, 1, 0, 1, 1, 0, 0, 0, 0);
-    return finish_change(one, &call, parameters, err);
+    return finish(one, &call, parameters, NULL, NULL, err);
 }
 
 /* SharedAPI::lock: "Object is already locked" is refused as an action that cannot be done now. */
@@ -690,13 +662,11 @@ int oneib_one_lock_document(struct oneib_one *one, uint32_t id, bool *taken,
     struct call call;
     struct oneib_error failure;
     *taken = false;
-    if (check_id("document", id, err) < 0)
+    if (begin_object(&call, "one.document.lock", "document", id, err) < 0)
         return -1;
-    call_begin(&call, "one.document.lock");
-    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siib)", one->session,
                                                   (xmlrpc_int32)id, LOCK_ADMIN, (xmlrpc_bool) true);
-    if (finish_change(one, &call, parameters, &failure) == 0)
+    if (finish(one, &call, parameters, NULL, NULL, &failure) == 0)
         *taken = true;
     else if (failure.code != ONEIB_ERROR_PROTOCOL) {
         *err = failure;
@@ -710,13 +680,11 @@ static int change_document(struct oneib_one *one, const char *method, uint32_t i
                            struct oneib_error *err)
 {
     struct call call;
-    if (check_id("document", id, err) < 0)
+    if (begin_object(&call, method, "document", id, err) < 0)
         return -1;
-    call_begin(&call, method);
-    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(si)", one->session, (xmlrpc_int32)id);
-    return finish_change(one, &call, parameters, err);
+    return finish(one, &call, parameters, NULL, NULL, err);
 }
 
 int oneib_one_unlock_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
