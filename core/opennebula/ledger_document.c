@@ -61,13 +61,13 @@ static bool take_time(const struct oneib_value *value, int64_t *since)
     return true;
 }
 
-/* Ids, or, where it was not known, ONEIB_NO_ID. */
-static bool take_owner(const struct oneib_value *value, uint32_t *owner)
+/* A count; an id, or, where it was not known, ONEIB_NO_ID. */
+static bool take_word(const struct oneib_value *value, uint32_t *word)
 {
     uint64_t number;
     if (!oneib_value_number(value, UINT32_MAX, &number))
         return false;
-    *owner = (uint32_t)number;
+    *word = (uint32_t)number;
     return true;
 }
 
@@ -101,7 +101,7 @@ static void take_network(struct reading *reading, const struct oneib_value *valu
     struct oneib_ledger_network entry;
     struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &entry.network_id) || !take_key(&values[1], &entry.pkey) ||
-        !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
+        !take_word(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
         !take_sl(&values[4], &entry.sl) ||
         oneib_ledger_network(&reading->ledger, entry.network_id) ||
         oneib_ledger_give(&reading->ledger, &entry, &ignored) < 0)
@@ -112,8 +112,8 @@ static void take_resting(struct reading *reading, const struct oneib_value *valu
 {
     struct oneib_ledger_resting entry;
     struct oneib_error ignored;
-    if (!take_key(&values[0], &entry.pkey) || !take_owner(&values[1], &entry.network_id) ||
-        !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
+    if (!take_key(&values[0], &entry.pkey) || !take_word(&values[1], &entry.network_id) ||
+        !take_word(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
         oneib_ledger_add_resting(&reading->ledger, &entry, &ignored) < 0)
         find_wrong(reading, "a RESTING");
 }
@@ -157,20 +157,26 @@ static bool take_guid(const struct oneib_value *value, oneib_guid *guid)
            oneib_parse_hex_n(value->text, value->length, UINT64_MAX, guid);
 }
 
+/* A switch's; 0: none. */
+static bool take_port(const struct oneib_value *value, uint8_t *port)
+{
+    uint64_t number;
+    if (!oneib_value_number(value, UINT8_MAX, &number))
+        return false;
+    *port = (uint8_t)number;
+    return true;
+}
+
 static void take_fence(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_fence fence;
-    uint64_t asked;
     if (!oneib_value_id(&values[0], &fence.host_id) ||
         !oneib_fence_wish_parse(word_of(&values[1]), &fence.wish) ||
-        !oneib_value_number(&values[2], UINT32_MAX, &asked) ||
-        !take_time(&values[3], &fence.since) ||
-        oneib_ledger_fence(&reading->ledger, fence.host_id)) {
+        !take_word(&values[2], &fence.asked) || !take_time(&values[3], &fence.since) ||
+        oneib_ledger_fence(&reading->ledger, fence.host_id))
         find_wrong(reading, "a FENCE");
-        return;
-    }
-    fence.asked = (uint32_t)asked;
-    oneib_ledger_set_fence(&reading->ledger, &fence);
+    else
+        oneib_ledger_set_fence(&reading->ledger, &fence);
 }
 
 /* Behind its host's FENCE, as they are written. */
@@ -178,20 +184,12 @@ static void take_fenced_port(struct reading *reading, const struct oneib_value *
 {
     struct oneib_ledger_fenced_port port;
     struct oneib_error ignored;
-    uint64_t number, answer;
     if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
-        !take_guid(&values[2], &port.switch_guid) ||
-        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
+        !take_guid(&values[2], &port.switch_guid) || !take_port(&values[3], &port.switch_port) ||
         !oneib_fence_state_parse(word_of(&values[4]), &port.state) ||
-        !oneib_value_number(&values[5], UINT32_MAX, &answer) ||
-        !take_time(&values[6], &port.since) ||
-        oneib_ledger_fenced_port(&reading->ledger, port.host_id, port.guid)) {
-        find_wrong(reading, "a FENCED_PORT");
-        return;
-    }
-    port.switch_port = (uint8_t)number;
-    port.answer = (uint32_t)answer;
-    if (oneib_ledger_set_fenced_port(&reading->ledger, &port, &ignored) < 0)
+        !take_word(&values[5], &port.answer) || !take_time(&values[6], &port.since) ||
+        oneib_ledger_fenced_port(&reading->ledger, port.host_id, port.guid) ||
+        oneib_ledger_set_fenced_port(&reading->ledger, &port, &ignored) < 0)
         find_wrong(reading, "a FENCED_PORT");
 }
 
@@ -200,83 +198,63 @@ static void take_host_port(struct reading *reading, const struct oneib_value *va
 {
     struct oneib_ledger_port port;
     struct oneib_error ignored;
-    uint64_t number;
     if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
-        !take_guid(&values[2], &port.switch_guid) ||
-        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
-        !take_time(&values[4], &port.since) || oneib_ledger_port(&reading->ledger, port.guid)) {
-        find_wrong(reading, "a HOST_PORT");
-        return;
-    }
-    port.switch_port = (uint8_t)number;
-    if (oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
+        !take_guid(&values[2], &port.switch_guid) || !take_port(&values[3], &port.switch_port) ||
+        !take_time(&values[4], &port.since) || oneib_ledger_port(&reading->ledger, port.guid) ||
+        oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
         find_wrong(reading, "a HOST_PORT");
 }
 
 #define VECTOR_FIELDS 7
-#define KEY_LENGTH (2 * ONEIB_PUBLIC_KEY_SIZE)
 
 /* The entries, and who takes them. */
 static const struct vector {
     enum oneib_name name;
     size_t count;
-    struct oneib_field fields[VECTOR_FIELDS];
+    enum oneib_name fields[VECTOR_FIELDS];
     void (*take)(struct reading *reading, const struct oneib_value *values);
 } vectors[] = {
     {ONEIB_NAME_NETWORK,
      5,
-     {{ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_PKEY, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_OWNER, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SL, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_ID, ONEIB_NAME_PKEY, ONEIB_NAME_OWNER, ONEIB_NAME_SINCE, ONEIB_NAME_SL},
      take_network},
     {ONEIB_NAME_RESTING,
      4,
-     {{ONEIB_NAME_PKEY, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_NETWORK, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_OWNER, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_PKEY, ONEIB_NAME_NETWORK, ONEIB_NAME_OWNER, ONEIB_NAME_SINCE},
      take_resting},
-    {ONEIB_NAME_HOST,
-     3,
-     {{ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_KEY, KEY_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
-     take_host},
+    {ONEIB_NAME_HOST, 3, {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE}, take_host},
     {ONEIB_NAME_HOST_PORT,
      5,
-     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE},
      take_host_port},
     {ONEIB_NAME_DAEMON,
      4,
-     {{ONEIB_NAME_ADDRESS, ONEIB_ADDRESS_SIZE},
-      {ONEIB_NAME_CURVE, KEY_LENGTH},
-      {ONEIB_NAME_SIGN, KEY_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_ADDRESS, ONEIB_NAME_CURVE, ONEIB_NAME_SIGN, ONEIB_NAME_SINCE},
      take_daemon},
     {ONEIB_NAME_FENCE,
      4,
-     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_WISH, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_ASKED, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_HOST, ONEIB_NAME_WISH, ONEIB_NAME_ASKED, ONEIB_NAME_SINCE},
      take_fence},
     {ONEIB_NAME_FENCED_PORT,
      7,
-     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_STATE, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_ANSWER, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_STATE,
+      ONEIB_NAME_ANSWER, ONEIB_NAME_SINCE},
      take_fenced_port},
 };
+
+static size_t length_of(enum oneib_name field)
+{
+    switch (field) {
+    case ONEIB_NAME_ADDRESS:
+        return ONEIB_ADDRESS_SIZE;
+    case ONEIB_NAME_KEY:
+    case ONEIB_NAME_CURVE:
+    case ONEIB_NAME_SIGN:
+        return (size_t)2 * ONEIB_PUBLIC_KEY_SIZE;
+    default:
+        return ONEIB_NUMBER_LENGTH;
+    }
+}
 
 static const struct vector *vector_at(const struct oneib_reader *reader)
 {
@@ -289,9 +267,12 @@ static const struct vector *vector_at(const struct oneib_reader *reader)
 static int read_vector(struct oneib_reader *reader, const struct vector *vector,
                        struct reading *reading, struct oneib_error *err)
 {
+    struct oneib_field fields[VECTOR_FIELDS];
     struct oneib_value values[VECTOR_FIELDS];
     const size_t mark = oneib_reader_mark(reader);
-    if (oneib_reader_fields(reader, vector->fields, vector->count, values, err) < 0)
+    for (size_t i = 0; i < vector->count; i++)
+        fields[i] = (struct oneib_field){vector->fields[i], length_of(vector->fields[i])};
+    if (oneib_reader_fields(reader, fields, vector->count, values, err) < 0)
         return -1;
     vector->take(reading, values);
     oneib_reader_forget(reader, mark);
@@ -621,17 +602,12 @@ static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger
         "long, is more than one oneibd the writer (one.writer)?");
 }
 
-static void render(const struct oneib_ledger *ledger, struct oneib_text *text)
-{
-    oneib_ledger_render(ledger, text);
-}
-
 static int make_document(struct oneib_one *one, const struct oneib_ledger *ledger, uint32_t *id,
                          struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     oneib_text_append(&text, "NAME = \"" ONEIB_LEDGER_NAME "\"\n");
-    render(ledger, &text);
+    oneib_ledger_render(ledger, &text);
     if (oneib_one_make_document(one, ONEIB_LEDGER_TYPE, text.data, id, err) < 0)
         return -1;
     return oneib_one_close_document(one, *id, err);
@@ -641,7 +617,7 @@ static int replace_document(struct oneib_one *one, const struct oneib_ledger *le
                             struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
-    render(ledger, &text);
+    oneib_ledger_render(ledger, &text);
     return oneib_one_replace_document(one, id, text.data, err);
 }
 
