@@ -65,6 +65,38 @@ static int check_mac(const struct oneib_node_vm *vm, const struct oneib_node_nic
                       vm->id, nic->nic_id, nic->mac, named.data ? named.data : "");
 }
 
+static int check_device(const struct oneib_node_vm *vm, const struct oneib_vf_table *table,
+                        struct oneib_error *err)
+{
+    if (vm->device == ONEIB_DEVICE_UNCLEAR && table->count > 0)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "VM %" PRIu32 ": OpenNebula's document does not say clearly which device "
+                          "of the host it would plug in, and it could be another VM's virtual "
+                          "function: remove from the NIC what says DOMAIN, BUS, SLOT or FUNCTION",
+                          vm->id);
+    const struct oneib_vf_record *record =
+        vm->device == ONEIB_DEVICE_TOLD ? oneib_vf_table_of_vf(table, &vm->device_address) : NULL;
+    if (!record)
+        return 0;
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, vf);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "VM %" PRIu32 ": OpenNebula would plug in %s, a virtual function that VM "
+                      "%" PRIu32 " NIC %u has ('oneib hca'): leave InfiniBand adapters out of what "
+                      "the host's PCI probe shows, or attach a NIC of a network with the driver "
+                      "infiniband",
+                      vm->id, vf, record->vm_id, record->nic_id);
+}
+
+/* What OpenNebula's own action plugs in it is told by the document alone, as at a deployment. */
+static int spare_recorded_vfs(const struct oneib_node_vm *vm, struct oneib_error *err)
+{
+    oneib_autotable struct oneib_vf_table table = {0};
+    return vm->device == ONEIB_DEVICE_NONE            ? 0
+           : oneib_reservations_read(&table, err) < 0 ? -1
+                                                      : check_device(vm, &table, err);
+}
+
 static int run_upstream(const struct oneib_vmm *vmm, int *status, struct oneib_error *err)
 {
     return oneib_upstream_check(&vmm->upstream, err) < 0
@@ -263,7 +295,7 @@ int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
     const struct oneib_node_nic *nic;
     const bool is_clear = find_nic(vmm->vm, &nic, err) == 0;
     if (is_clear && !nic)
-        return run_upstream(vmm, status, err);
+        return spare_recorded_vfs(vmm->vm, err) < 0 ? -1 : run_upstream(vmm, status, err);
     if (!is_clear || attach_found(vmm, nic, mac, err) < 0) {
         give_back(vmm);
         return -1;

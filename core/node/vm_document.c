@@ -34,6 +34,10 @@ enum {
     VM_BUS,
     VM_SLOT,
     VM_FUNCTION,
+    DOMAIN,
+    BUS,
+    SLOT,
+    FUNCTION,
     NIC_FIELDS
 };
 
@@ -53,6 +57,10 @@ static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [VM_BUS] = {ONEIB_NAME_VM_BUS, WORD_LENGTH},
     [VM_SLOT] = {ONEIB_NAME_VM_SLOT, WORD_LENGTH},
     [VM_FUNCTION] = {ONEIB_NAME_VM_FUNCTION, WORD_LENGTH},
+    [DOMAIN] = {ONEIB_NAME_DOMAIN, WORD_LENGTH},
+    [BUS] = {ONEIB_NAME_BUS, WORD_LENGTH},
+    [SLOT] = {ONEIB_NAME_SLOT, WORD_LENGTH},
+    [FUNCTION] = {ONEIB_NAME_FUNCTION, WORD_LENGTH},
 };
 
 /* What is asked for at one place of the document. */
@@ -207,6 +215,28 @@ static void read_attributes(struct reading *reading, const struct oneib_value *v
                  &nic->previous);
 }
 
+/* OpenNebula's own action goes by these four and not by ADDRESS, and by the first of several. */
+static bool read_device_address(const struct oneib_value *values, struct oneib_pci *address)
+{
+    char text[4 * WORD_LENGTH];
+    if (!oneib_value_is_set(&values[DOMAIN]) || !oneib_value_is_set(&values[BUS]) ||
+        !oneib_value_is_set(&values[SLOT]) || !oneib_value_is_set(&values[FUNCTION]))
+        return false;
+    snprintf(text, sizeof text, "%s:%s:%s.%s", values[DOMAIN].text, values[BUS].text,
+             values[SLOT].text, values[FUNCTION].text);
+    return oneib_pci_parse(text, address);
+}
+
+static void note_device(struct oneib_node_vm *vm, const struct oneib_value *values)
+{
+    if (!oneib_value_equals(&values[ATTACH], "YES") && values[ATTACH].state != ONEIB_VALUE_REPEATED)
+        return;
+    const bool is_first = vm->device == ONEIB_DEVICE_NONE;
+    vm->device = is_first && read_device_address(values, &vm->device_address)
+                     ? ONEIB_DEVICE_TOLD
+                     : ONEIB_DEVICE_UNCLEAR;
+}
+
 static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *err)
 {
     struct oneib_node_vm *vm = reading->vm;
@@ -216,8 +246,12 @@ static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *er
         return -1;
     if (oneib_value_equals(&values[ATTACH], "YES"))
         vm->attaching = true;
-    if (!oneib_value_is_nic_of(&values[VN_MAD], &values[TYPE], is_pci, reading->vn_mad) ||
-        !identify(reading, &values[NIC_ID], &nic_id))
+    if (!oneib_value_is_nic_of(&values[VN_MAD], &values[TYPE], is_pci, reading->vn_mad)) {
+        if (is_pci)
+            note_device(vm, values);
+        return 0;
+    }
+    if (!identify(reading, &values[NIC_ID], &nic_id))
         return 0;
     struct oneib_node_nic *nic = ONEIB_ADD(vm->nics, vm->nic_count, vm->nic_capacity);
     *nic = (struct oneib_node_nic){.nic_id = nic_id, .is_pci = is_pci};

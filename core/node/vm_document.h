@@ -52,6 +52,10 @@ struct oneib_node_vm {
     bool wants_hpc; /* IB_HPC=YES in TEMPLATE or USER_TEMPLATE */
     bool attaching; /* a NIC, PCI or NIC_ALIAS of any driver has ATTACH=YES: all drivers of the VM
                        are called, for an alias too */
+    /* The host's device that OpenNebula's own action plugs in: that of a PCI with ATTACH=YES of
+     * another driver. UNCLEAR: its address is malformed, or there are two. */
+    enum oneib_node_device { ONEIB_DEVICE_NONE, ONEIB_DEVICE_TOLD, ONEIB_DEVICE_UNCLEAR } device;
+    struct oneib_pci device_address; /* TOLD */
 };
 
 /*

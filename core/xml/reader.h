@@ -31,17 +31,20 @@
     X(ASKED)                                                                                       \
     X(ATTACH)                                                                                      \
     X(BRIDGE)                                                                                      \
+    X(BUS)                                                                                         \
     X(CALL_INFO)                                                                                   \
     X(CURVE)                                                                                       \
     X(DAEMON)                                                                                      \
     X(DEPLOY_ID)                                                                                   \
     X(DOCUMENT)                                                                                    \
     X(DOCUMENT_POOL)                                                                               \
+    X(DOMAIN)                                                                                      \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
     X(ETIME)                                                                                       \
     X(FENCE)                                                                                       \
     X(FENCED_PORT)                                                                                 \
+    X(FUNCTION)                                                                                    \
     X(GID)                                                                                         \
     X(GNAME)                                                                                       \
     X(GROUP)                                                                                       \
@@ -113,6 +116,7 @@
     X(SIGN)                                                                                        \
     X(SINCE)                                                                                       \
     X(SL)                                                                                          \
+    X(SLOT)                                                                                        \
     X(STATE)                                                                                       \
     X(STIME)                                                                                       \
     X(SWITCH)                                                                                      \

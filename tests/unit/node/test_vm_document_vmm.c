@@ -256,6 +256,57 @@ static void a_plain_nic_has_no_guest_address(void **state)
                      ->has_guest_address);
 }
 
+/* ---- another driver's device ----------------------------------------------------------------- */
+
+#define OTHERS_PCI(more)                                                                           \
+    "<TEMPLATE><PCI><NIC_ID>4</NIC_ID><TYPE>NIC</TYPE><VN_MAD>bridge</VN_MAD>" more                \
+    "</PCI></TEMPLATE>"
+#define PLACE "<BUS>82</BUS><DOMAIN>0000</DOMAIN><FUNCTION>1</FUNCTION><SLOT>00</SLOT>"
+
+static void assert_device(const char *xml, enum oneib_node_device expected)
+{
+    if (parse(xml) < 0)
+        fail_msg("%s", err.text);
+    if (vm.device != expected)
+        fail_msg("%d instead of %d: %s", vm.device, expected, xml);
+}
+
+static void a_device_that_opennebula_plugs_in_itself_is_known(void **state)
+{
+    (void)state;
+    size_t length;
+    char *xml = recorded_action("0009-vnm.ibrec.pre.vm1", &length), text[ONEIB_PCI_TEXT_SIZE];
+    assert_int_equal(parse_as(xml, length, "infiniband"), 0);
+    free(xml);
+    assert_int_equal(vm.device, ONEIB_DEVICE_TOLD);
+    oneib_pci_format(&vm.device_address, text);
+    assert_string_equal(text, "0000:82:00.1");
+}
+
+/* A user may have written the one that is not YES. */
+static void an_attach_that_is_said_twice_is_one(void **state)
+{
+    (void)state;
+    assert_device(VM("42", OTHERS_PCI(PLACE "<ATTACH>NO</ATTACH>" ATTACH)), ONEIB_DEVICE_TOLD);
+}
+
+static void a_device_that_does_not_come_now_is_nobodys_business(void **state)
+{
+    (void)state;
+    assert_device(VM("42", OTHERS_PCI(PLACE)), ONEIB_DEVICE_NONE);
+    assert_device(VM("42", PCI("1", PLACE ATTACH)), ONEIB_DEVICE_NONE);
+}
+
+/* OpenNebula's action takes the first of several, which a user may have written. */
+static void a_device_whose_place_is_said_twice_or_not_at_all_is_unclear(void **state)
+{
+    (void)state;
+    assert_device(VM("42", OTHERS_PCI("<BUS>81</BUS>" PLACE ATTACH)), ONEIB_DEVICE_UNCLEAR);
+    assert_device(VM("42", OTHERS_PCI(ATTACH)), ONEIB_DEVICE_UNCLEAR);
+    assert_device(VM("42", OTHERS_PCI(PLACE ATTACH) OTHERS_PCI(PLACE ATTACH)),
+                  ONEIB_DEVICE_UNCLEAR);
+}
+
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
 static void assert_hpc(const char *xml, bool expected)
@@ -327,6 +378,10 @@ int main(void)
         CASE(guest_addresses_are_hexadecimal_as_oned_writes_them),
         CASE(a_malformed_guest_address_counts_as_not_said),
         CASE(a_plain_nic_has_no_guest_address),
+        CASE(a_device_that_opennebula_plugs_in_itself_is_known),
+        CASE(an_attach_that_is_said_twice_is_one),
+        CASE(a_device_that_does_not_come_now_is_nobodys_business),
+        CASE(a_device_whose_place_is_said_twice_or_not_at_all_is_unclear),
         CASE(tuning_is_asked_for_in_either_template),
         CASE(what_is_not_yes_is_no),
         CASE(tuning_said_elsewhere_is_not_asked_for),

@@ -362,6 +362,57 @@ static void a_nic_of_another_driver_is_attached_by_the_upstream_action(void **st
     assert_has_neither(NIC);
 }
 
+static void give_the_vf_to_vm(uint32_t vm_id)
+{
+    record_open(NIC, VF);
+    table.items[0].vm_id = vm_id;
+    write_table();
+}
+
+static void plug_in(enum oneib_node_device device, unsigned index)
+{
+    vm.device = device;
+    vm.device_address = tree_vf_pci(&hca, index);
+}
+
+static void a_vf_that_somebody_has_is_not_attached_as_an_ordinary_device(void **state)
+{
+    (void)state;
+    static const uint32_t owners[] = {VM_ID, 99};
+    for (size_t i = 0; i < 2; i++) {
+        oneib_vf_table_clear(&table);
+        give_the_vf_to_vm(owners[i]);
+        plug_in(ONEIB_DEVICE_TOLD, VF);
+        assert_int_equal(attach(), -1);
+        assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+        assert_told("0000:81:00.3");
+        assert_logged("upstream", false);
+        assert_int_equal(service_calls(""), 0);
+    }
+}
+
+static void any_other_device_is_attached_by_the_upstream_action(void **state)
+{
+    (void)state;
+    give_the_vf_to_vm(99);
+    plug_in(ONEIB_DEVICE_TOLD, VF + 1);
+    assert_int_equal(attach(), 0);
+    assert_logged("upstream attach_nic", true);
+}
+
+static void a_device_that_is_not_told_clearly_is_attached_where_nobody_has_a_vf(void **state)
+{
+    (void)state;
+    plug_in(ONEIB_DEVICE_UNCLEAR, VF + 1);
+    assert_int_equal(attach(), 0);
+    assert_logged("upstream attach_nic", true);
+    live_standin_forget_log();
+    give_the_vf_to_vm(99);
+    assert_int_equal(attach(), -1);
+    assert_told("which device of the host");
+    assert_logged("upstream", false);
+}
+
 static void an_upstream_attach_that_fails_passes_its_status_on(void **state)
 {
     (void)state;
@@ -394,6 +445,7 @@ static void an_attach_that_was_killed_at_any_call_is_finished_by_the_next(void *
             assert_has_both(NIC, VF, 0);
             assert_detached();
             assert_has_neither(NIC);
+            write_table();
         }
 }
 
@@ -435,6 +487,9 @@ int main(void)
         TEST(two_nics_in_one_attach_are_refused),
         TEST(a_target_with_markup_is_refused_before_anything_is_plugged_in),
         TEST(a_nic_of_another_driver_is_attached_by_the_upstream_action),
+        TEST(a_vf_that_somebody_has_is_not_attached_as_an_ordinary_device),
+        TEST(any_other_device_is_attached_by_the_upstream_action),
+        TEST(a_device_that_is_not_told_clearly_is_attached_where_nobody_has_a_vf),
         TEST(an_upstream_attach_that_fails_passes_its_status_on),
         TEST(a_missing_upstream_attach_is_an_error),
         TEST(an_attach_that_was_killed_at_any_call_is_finished_by_the_next),
