@@ -386,7 +386,10 @@ int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
     struct hotplug plug = {.vmm = vmm, .nic = nic};
     const int outcome = detach_nic(&plug, err);
     end(&plug);
-    if (outcome == 0)
-        *status = 0;
-    return outcome;
+    if (outcome < 0)
+        return -1;
+    /* 'clean' does so after a detach, but is not called where this undoes an attach. */
+    give_back(vmm);
+    *status = 0;
+    return 0;
 }

@@ -9,7 +9,36 @@ static void a_detached_nic_loses_its_vf_and_then_its_dummy_interface(void **stat
     assert_detached();
     assert_has_neither(NIC);
     assert_first_of("detach " DOMAIN " " VF_ALIAS, "detach " DOMAIN " " DUMMY_ALIAS);
-    assert_int_equal(service_calls(""), 0);
+}
+
+/* OpenNebula undoes an attach by a detach, and calls no 'clean' then. */
+static void a_detached_nic_gives_its_vf_back(void **state)
+{
+    (void)state;
+    begin_detach();
+    record_open(7, 6);
+    assert_detached();
+    assert_int_equal(service_calls("release 42/3 gone"), 1);
+    assert_int_equal(service_calls(""), 1);
+}
+
+static void a_nic_that_is_not_detached_keeps_its_vf(void **state)
+{
+    (void)state;
+    begin_detach();
+    live_standin_fault("rejects " VF_ALIAS);
+    assert_int_equal(detach(), -1);
+    assert_int_equal(service_calls("release"), 0);
+}
+
+/* 'clean' follows, and fails then. */
+static void a_nic_is_detached_though_the_service_is_silent(void **state)
+{
+    (void)state;
+    begin_detach();
+    service_is_silent = true;
+    assert_detached();
+    assert_has_neither(NIC);
 }
 
 static void detaching_one_nic_renumbers_no_other(void **state)
@@ -26,7 +55,7 @@ static void a_nic_that_is_not_there_is_detached(void **state)
     (void)state;
     begin_attach();
     assert_detached();
-    assert_nothing_was_touched();
+    assert_logged("detach", false);
 }
 
 static void a_nic_that_nobody_would_attach_can_be_detached(void **state)
@@ -262,6 +291,7 @@ static void a_detach_that_was_killed_at_any_call_is_finished_by_the_next(void **
             live_standin_heal();
             assert_detached();
             assert_has_neither(NIC);
+            write_table();
             assert_attached();
             assert_has_both(NIC, VF, 0);
         }
@@ -272,6 +302,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_running, close_scene)
     const struct CMUnitTest tests[] = {
         TEST(a_detached_nic_loses_its_vf_and_then_its_dummy_interface),
+        TEST(a_detached_nic_gives_its_vf_back),
+        TEST(a_nic_that_is_not_detached_keeps_its_vf),
+        TEST(a_nic_is_detached_though_the_service_is_silent),
         TEST(detaching_one_nic_renumbers_no_other),
         TEST(a_nic_that_is_not_there_is_detached),
         TEST(a_nic_that_nobody_would_attach_can_be_detached),
