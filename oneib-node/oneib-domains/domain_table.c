@@ -41,6 +41,14 @@ static void replace_at(struct oneib_domain_table *table, size_t at,
     table->items[at] = *state;
 }
 
+size_t oneib_domain_table_running(const struct oneib_domain_table *table)
+{
+    size_t running = 0;
+    for (size_t i = 0; i < table->count; i++)
+        running += table->items[i].running;
+    return running;
+}
+
 void oneib_domain_table_clear(struct oneib_domain_table *table)
 {
     for (size_t i = 0; i < table->count; i++)

@@ -25,6 +25,8 @@ void oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[V
  * directory, and which of them have ended. *changed as above. */
 void oneib_domain_table_follow(struct oneib_domain_table *table, const char *directory,
                                bool *changed);
+/* How many libvirt says to be active. */
+size_t oneib_domain_table_running(const struct oneib_domain_table *table);
 /* Leaves `ends` what it is. */
 void oneib_domain_table_clear(struct oneib_domain_table *table);
 

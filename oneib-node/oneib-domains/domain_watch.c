@@ -256,11 +256,16 @@ static void note_wrong(struct oneib_domain_watch *watch)
 }
 
 /* A small question: connections are kept alive by threads of libvirtd's that work even when all
- * those hang that answer. */
+ * those hang that answer. A domain that starts has its devices long before libvirt tells by an event
+ * that it has started, since the memory of a big guest takes minutes; one whose start fails then
+ * is never told of. */
 static int beat(struct oneib_domain_watch *watch, struct oneib_error *err)
 {
-    if (virConnectNumOfDomains(watch->libvirt) < 0)
+    const int running = virConnectNumOfDomains(watch->libvirt);
+    if (running < 0)
         return oneib_libvirt_fail(err, "asking whether it is there");
+    if ((size_t)running != oneib_domain_table_running(&watch->table))
+        watch->has_all_changed = true;
     if (++watch->beats >= BEATS_TO_DEFINITIONS)
         note_definitions(watch);
     note_wrong(watch);
