@@ -56,9 +56,9 @@ struct oneib_vf_record {
     enum oneib_vf_stage stage;
     enum oneib_vf_guid guid;
     bool in_domain; /* a running domain of the VM's has named it since it was asked for */
-    int64_t since;  /* of the last change of stage, or of the last time that somebody asked for it;
-                       seconds since boot (CLOCK_BOOTTIME): no clock that is set makes it older or
-                       younger */
+    int64_t since;  /* of the last change of stage, or of the last time that somebody asked for it,
+                       or since when nothing is granted for it; seconds since boot (CLOCK_BOOTTIME):
+                       no clock that is set makes it older or younger */
 };
 
 struct oneib_vf_table {

@@ -5,9 +5,9 @@
 #include "vf/vf_internal.h"
 #include <math.h>
 
-#define SETTLED_S 120          /* between pre and the moment when libvirt knows the domain */
-#define MIGRATING_S 3600       /* likewise, while disks and snapshots are copied */
-#define PAUSE_S 5              /* a domain that libvirt starts anew, as for a snapshot's revert */
+#define SETTLED_S 120   /* since nothing is granted any more, or since its domain has ended */
+#define ARRIVING_S 3600 /* between pre and the moment when libvirt knows the domain */
+#define PAUSE_S 5       /* a domain that libvirt starts anew, as for a snapshot's revert */
 #define CALLER_COMES_MS 10000u /* after a restart, whoever had asked asks again */
 
 /* Seconds until it has not changed for so long; a time that is ahead is another boot's. */
@@ -17,11 +17,16 @@ static int64_t seconds_to(const struct oneib_vf_record *record, int64_t age, int
     return left > 0 && record->since - now < age ? left : 0;
 }
 
-/* A migration copies disks and snapshots before libvirt knows the domain here. */
+/* A migration copies disks and snapshots before libvirt knows the domain here, and a resumption may
+ * fetch the VM's memory. What does not come any more is granted nothing. */
+static bool may_be_arriving(const struct oneib_vf_record *record)
+{
+    return record->pkey != 0 && record->stage != ONEIB_VF_ENDED;
+}
+
 static int64_t settles_in(const struct oneib_vf_record *record, int64_t now)
 {
-    return seconds_to(record, record->guid == ONEIB_VF_GUID_DEFERRED ? MIGRATING_S : SETTLED_S,
-                      now);
+    return seconds_to(record, may_be_arriving(record) ? ARRIVING_S : SETTLED_S, now);
 }
 
 /* Whether libvirt knows nothing of it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneibd's grants mean for the VFs. */
 #include "base/clock.h"
+#include "hca/reservations.h"
 #include "vf/vf_internal.h"
 #include <inttypes.h>
 #include <string.h>
@@ -150,6 +151,8 @@ static void note_granted(const struct oneib_vfs *vfs, struct oneib_vf_record *re
         record->limited = grant->limited;
     if (record->stage == ONEIB_VF_OPEN)
         oneib_vfs_set_stage(record, ONEIB_VF_CLOSED);
+    if (record->pkey == 0 && record->stage == ONEIB_VF_CLOSED)
+        record->since = oneib_seconds_since_boot();
 }
 
 /* What is being released is closed by that. */

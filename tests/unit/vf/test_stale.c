@@ -3,7 +3,7 @@
 #include "scene.h"
 
 #define SETTLED 120
-#define MIGRATED 3600
+#define ARRIVED 3600
 
 static struct oneib_pci give_key(uint32_t vm_id, uint8_t nic_id, bool defer)
 {
@@ -41,7 +41,7 @@ static void a_settled_record_without_its_vm_is_released(void **state)
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
     give_key(42, 1, false);
-    age(42, 1, SETTLED);
+    age(42, 1, ARRIVED);
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
     assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), 0);
     assert_int_equal(changes.freed, 1);
@@ -59,7 +59,7 @@ static void that_a_stale_record_cannot_be_released_is_told_at_once(void **state)
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
     give_key(42, 1, false);
-    age(42, 1, SETTLED);
+    age(42, 1, ARRIVED);
     set_mode_of_entry(0, 0, 0444);
     const int result = oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
     set_mode_of_entry(0, 0, 0644);
@@ -72,7 +72,7 @@ static void a_young_record_is_left_alone_and_looked_at_in_time(void **state)
 {
     (void)state;
     give_key(42, 1, false);
-    age(42, 1, SETTLED - 10);
+    age(42, 1, ARRIVED - 10);
     step();
     assert_false(is_released(42, 1));
     const uint32_t due = oneib_vfs_due_ms(vfs);
@@ -84,29 +84,63 @@ static void a_record_of_another_boot_is_released(void **state)
 {
     (void)state;
     give_key(42, 1, false);
-    age(42, 1, -SETTLED - 10);
+    age(42, 1, -ARRIVED - 10);
     step();
     assert_true(is_released(42, 1));
 }
 
-/* Its disks are being copied. */
-static void a_record_of_a_migration_that_takes_long_is_left_alone(void **state)
+/* Snapshots are copied, or the VM's memory is fetched from where it was saved. */
+static void a_record_of_a_vm_that_takes_long_to_come_is_left_alone(void **state)
+{
+    (void)state;
+    give_key(42, 1, true);
+    give_key(42, 2, false);
+    age(42, 1, SETTLED + 10);
+    age(42, 2, SETTLED + 10);
+    step();
+    assert_false(is_released(42, 1));
+    assert_false(is_released(42, 2));
+    age(42, 1, ARRIVED);
+    age(42, 2, ARRIVED);
+    step();
+    assert_true(is_released(42, 1));
+    assert_true(is_released(42, 2));
+}
+
+/* OpenNebula calls nobody where a VM was to arrive and did not. */
+static void a_record_of_a_vm_that_does_not_come_is_released_when_it_has_settled(void **state)
 {
     (void)state;
     give_key(42, 1, true);
     age(42, 1, SETTLED + 10);
+    drop_grant(42, 1);
+    tell_grants(true);
     step();
     assert_false(is_released(42, 1));
-    age(42, 1, MIGRATED);
+    age(42, 1, SETTLED);
     step();
     assert_true(is_released(42, 1));
+}
+
+/* Its key is not there, and it was closed before. */
+static void a_closed_record_settles_from_when_nothing_is_granted(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    leave_record(42, 1, ONEIB_VF_CLOSED, SETTLED + 10);
+    drop_grant(42, 1);
+    tell_grants(true);
+    step();
+    assert_false(is_released(42, 1));
+    const uint32_t due = oneib_vfs_due_ms(vfs);
+    assert_true(due > (SETTLED - 2) * 1000 && due <= SETTLED * 1000 + 1);
 }
 
 static void a_record_whose_vm_is_here_is_left_alone(void **state)
 {
     (void)state;
     give_key(42, 1, false);
-    age(42, 1, MIGRATED);
+    age(42, 1, ARRIVED);
     tell_of_domain(42, false, NULL);
     step();
     tell_of_domain(42, true, NULL);
@@ -120,7 +154,7 @@ static void a_record_whose_vf_some_domain_names_is_left_alone(void **state)
     (void)state;
     const struct oneib_pci vf = give_key(42, 1, false);
     add_domain(-1, false, &vf);
-    age(42, 1, MIGRATED);
+    age(42, 1, ARRIVED);
     step();
     assert_false(is_released(42, 1));
 }
@@ -130,7 +164,7 @@ static void nothing_settled_is_released_while_nobody_knows_the_domains(void **st
     (void)state;
     give_key(42, 1, false);
     domains.known = false;
-    age(42, 1, MIGRATED);
+    age(42, 1, ARRIVED);
     step();
     assert_false(is_released(42, 1));
     assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
@@ -141,7 +175,7 @@ static void a_vm_that_got_another_vf_a_moment_ago_keeps_all(void **state)
 {
     (void)state;
     give_key(42, 1, false);
-    age(42, 1, SETTLED + 10);
+    age(42, 1, ARRIVED + 10);
     domains.known = false;
     restart_engine();
     domains.known = true;
@@ -149,7 +183,7 @@ static void a_vm_that_got_another_vf_a_moment_ago_keeps_all(void **state)
     give_key(42, 2, false);
     step();
     assert_false(is_released(42, 1));
-    age(42, 2, SETTLED + 10);
+    age(42, 2, ARRIVED + 10);
     step();
     assert_true(is_released(42, 1));
     assert_true(is_released(42, 2));
@@ -160,12 +194,12 @@ static void a_vm_that_waits_for_another_vf_keeps_all(void **state)
     (void)state;
     struct wanted wanted = wanted_of(42, 2, OTHER_KEY);
     give_key(42, 1, false);
-    age(42, 1, SETTLED - 1);
+    age(42, 1, ARRIVED - 1);
     wanted.pkey_wait_ms = 30000;
     begin(&wanted);
     struct oneib_vf_record *records = vfs->table.items;
-    records[0].since -= SETTLED;
-    records[1].since -= SETTLED;
+    records[0].since -= ARRIVED;
+    records[1].since -= ARRIVED;
     step();
     assert_false(is_released(42, 1));
     assert_false(is_released(42, 2));
@@ -175,7 +209,7 @@ static void what_has_ended_is_free_after_the_same_time_from_its_end(void **state
 {
     (void)state;
     const struct oneib_pci vf = give_key(42, 1, false);
-    age(42, 1, MIGRATED);
+    age(42, 1, ARRIVED);
     tell_of_domain(42, true, &vf);
     tell_of_no_domains();
     step();
@@ -239,7 +273,7 @@ static void a_record_whose_vf_is_gone_goes_when_it_is_stale(void **state)
 {
     (void)state;
     give_key(42, 1, false);
-    age(42, 1, SETTLED);
+    age(42, 1, ARRIVED);
     tree_remove_hca(&hca);
     step();
     assert_int_equal(count_records(), 0);
@@ -254,7 +288,9 @@ int main(void)
         IN_SCENE(that_a_stale_record_cannot_be_released_is_told_at_once),
         IN_SCENE(a_young_record_is_left_alone_and_looked_at_in_time),
         IN_SCENE(a_record_of_another_boot_is_released),
-        IN_SCENE(a_record_of_a_migration_that_takes_long_is_left_alone),
+        IN_SCENE(a_record_of_a_vm_that_takes_long_to_come_is_left_alone),
+        IN_SCENE(a_record_of_a_vm_that_does_not_come_is_released_when_it_has_settled),
+        IN_SCENE(a_closed_record_settles_from_when_nothing_is_granted),
         IN_SCENE(a_record_whose_vm_is_here_is_left_alone),
         IN_SCENE(a_record_whose_vf_some_domain_names_is_left_alone),
         IN_SCENE(nothing_settled_is_released_while_nobody_knows_the_domains),
