@@ -162,7 +162,8 @@ static bool take_one(struct oneib_domain_feed *feed)
     if (feed->child.socket < 0)
         return false;
     const ssize_t length = recv(feed->child.socket, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (length < 0 && errno == EINTR)
+    /* A reset is told once, where it has left an order unread: what it has said comes next. */
+    if (length < 0 && (errno == EINTR || errno == ECONNRESET))
         return true;
     if (length < 0 && errno == EAGAIN)
         return false;

@@ -191,6 +191,15 @@ static void its_reason_is_kept_when_it_ends(void **state)
     assert_contains(list->why.text, "libvirt is out");
 }
 
+static void its_reason_is_heard_though_it_left_an_order_unread(void **state)
+{
+    (void)state;
+    begin_standin("unknown-ends");
+    oneib_domain_feed_refresh(feed);
+    usleep(100000); /* it has ended by then, on a machine that is not busy */
+    wait_for_unknown(ONEIB_ERROR_UNREACHABLE, "libvirt is out");
+}
+
 static void half_a_list_is_none(void **state)
 {
     (void)state;
@@ -446,6 +455,7 @@ int main(void)
         each(a_list_that_is_under_way_changes_nothing),
         each(its_own_reason_is_told),
         each(its_reason_is_kept_when_it_ends),
+        each(its_reason_is_heard_though_it_left_an_order_unread),
         each(half_a_list_is_none),
         each(what_cannot_be_believed_is_not),
         each(being_alive_does_not_make_known_what_is_not),
