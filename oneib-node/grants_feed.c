@@ -47,7 +47,8 @@ struct oneib_grant_feed {
     uint8_t boot[ONEIB_NONCE_SIZE];
     struct oneib_daemons daemons;
     struct connection connections[ONEIB_DAEMONS_MAX];
-    struct oneib_error trouble; /* with keys, files or oneib-grants; code NONE: none */
+    struct oneib_error trouble; /* with files, or with oneib-grants until it works; code NONE: none
+                                 */
     struct oneib_follow follow;
     bool was_fresh;
     bool is_report_due;
@@ -67,8 +68,6 @@ struct oneib_grant_feed {
 
 /* ---- saying ---------------------------------------------------------------------------------- */
 
-static void start_later(struct oneib_grant_feed *feed);
-
 static void note_trouble(struct oneib_grant_feed *feed, const struct oneib_error *trouble)
 {
     if (strcmp(feed->trouble.text, trouble->text) != 0)
@@ -76,18 +75,15 @@ static void note_trouble(struct oneib_grant_feed *feed, const struct oneib_error
     feed->trouble = *trouble;
 }
 
-/* False: it was not taken. What ends oneib-grants has it started again. */
+/* False: it was not taken. Where oneib-grants has ended, that is heard. */
 static bool say(struct oneib_grant_feed *feed, size_t daemon,
                 const struct oneib_grants_message *message)
 {
-    struct oneib_error err = {0};
+    struct oneib_error unsent;
     bool sent = false;
-    if (feed->child.socket < 0)
-        return false;
     const size_t length = oneib_grants_pack(message, feed->bytes);
-    if (oneib_relay_send_frame(feed->child.socket, ONEIB_RELAY_SEND, daemon, feed->bytes, length,
-                               &sent, &err) < 0)
-        start_later(feed);
+    oneib_relay_send_frame(feed->child.socket, ONEIB_RELAY_SEND, daemon, feed->bytes, length, &sent,
+                           &unsent);
     return sent;
 }
 
@@ -268,6 +264,8 @@ static void take_packet(struct oneib_grant_feed *feed, const struct oneib_relay_
     oneib_child_heard(&feed->child);
     if (packet->daemon >= feed->daemons.count)
         return;
+    if (packet->kind != ONEIB_RELAY_FAILED)
+        feed->trouble = (struct oneib_error){0};
     switch (packet->kind) {
     case ONEIB_RELAY_FRAME:
         take_frame(feed, packet);
@@ -287,6 +285,22 @@ static void take_packet(struct oneib_grant_feed *feed, const struct oneib_relay_
     }
 }
 
+/* Nobody is connected then. */
+static void start_later(struct oneib_grant_feed *feed)
+{
+    oneib_child_start_later(&feed->child);
+    memset(feed->connections, 0, sizeof feed->connections);
+}
+
+/* Its own word comes first. */
+static void take_end(struct oneib_grant_feed *feed, struct oneib_error *err)
+{
+    oneib_wrap(err, PROGRAM ", which is started again");
+    if (feed->trouble.code == ONEIB_ERROR_NONE)
+        note_trouble(feed, err);
+    start_later(feed);
+}
+
 static void take_packets(struct oneib_grant_feed *feed)
 {
     for (int taken = 0; taken < TAKEN_MAX && feed->child.socket >= 0; taken++) {
@@ -295,9 +309,7 @@ static void take_packets(struct oneib_grant_feed *feed)
         if (status == 0)
             return;
         if (status < 0) {
-            if (feed->trouble.code == ONEIB_ERROR_NONE)
-                note_trouble(feed, &err);
-            start_later(feed);
+            take_end(feed, &err);
             return;
         }
         take_packet(feed, &feed->packet);
@@ -305,16 +317,6 @@ static void take_packets(struct oneib_grant_feed *feed)
 }
 
 /* ---- oneib-grants runs, or does not ---------------------------------------------------------- */
-
-/* Nobody is connected then. */
-static void start_later(struct oneib_grant_feed *feed)
-{
-    oneib_child_start_later(&feed->child);
-    for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++) {
-        feed->connections[i].is_up = false;
-        strcpy(feed->connections[i].why, PROGRAM " has ended, and is started again");
-    }
-}
 
 static int start_with_setup(struct oneib_grant_feed *feed, struct oneib_error *err)
 {
@@ -331,7 +333,6 @@ static bool is_to_run(const struct oneib_grant_feed *feed)
 static void start(struct oneib_grant_feed *feed)
 {
     struct oneib_error err = {0};
-    feed->trouble = (struct oneib_error){0};
     if (start_with_setup(feed, &err) == 0)
         return;
     note_trouble(feed, &err);
@@ -430,8 +431,7 @@ static bool was_told(const struct oneib_grant_feed *feed, const struct oneib_wan
                      double now)
 {
     for (size_t i = 0; i < WANTS_MAX; i++)
-        if (feed->wants[i].at > 0 && now - feed->wants[i].at < WANT_PAUSE_MS &&
-            is_same_want(&feed->wants[i].want, want))
+        if (now - feed->wants[i].at < WANT_PAUSE_MS && is_same_want(&feed->wants[i].want, want))
             return true;
     return false;
 }
@@ -545,8 +545,6 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
     oneib_follow_begin(&feed->follow, daemons.count);
     oneib_child_is_well(&feed->child);
     start_later(feed);
-    for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++)
-        feed->connections[i] = (struct connection){0};
     feed->child.due = 0;
     return 0;
 }

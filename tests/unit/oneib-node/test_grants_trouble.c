@@ -20,6 +20,24 @@ static void assert_started_after(double ms)
     assert_int_equal(supervisor_standin.starts, before + 1);
 }
 
+static void oneib_grants_is_started_again_when_it_ends_and_later_each_time(void **state)
+{
+    (void)state;
+    turn();
+    for (double pause = RESTART_FIRST_MS; pause <= 4 * RESTART_FIRST_MS; pause *= 2) {
+        end_played_program();
+        turn();
+        assert_why("oneib-grants");
+        assert_started_after(pause);
+    }
+    assert_true(hear_one());
+    assert_int_equal(packet.kind, ONEIB_RELAY_SETUP);
+    connect_daemon(0);
+    end_played_program();
+    turn();
+    assert_started_after(RESTART_FIRST_MS);
+}
+
 static void nobody_is_connected_when_it_has_ended(void **state)
 {
     (void)state;
@@ -50,6 +68,17 @@ static void oneib_grants_is_started_again_when_it_is_silent(void **state)
     assert_started_after(RESTART_FIRST_MS);
 }
 
+static void oneib_grants_is_started_again_when_it_says_what_it_may_not(void **state)
+{
+    (void)state;
+    turn();
+    assert_int_equal(send(supervisor_standin.program, "nonsense", 8, 0), 8);
+    turn();
+    assert_why("oneib-grants");
+    assert_why("a packet in which");
+    assert_started_after(RESTART_FIRST_MS);
+}
+
 /* It left unread what it was told: the kernel tells that first. */
 static void what_it_said_last_is_heard_though_it_left_something_unread(void **state)
 {
@@ -66,6 +95,31 @@ static size_t count_logged(const char *words)
     for (const char *line = logged; (line = strstr(line, words)); line++)
         count++;
     return count;
+}
+
+static void fail_and_be_started_again(double pause)
+{
+    say_news(ONEIB_RELAY_FAILED, 0, "its user is none");
+    end_played_program();
+    turn();
+    assert_why("oneib-grants cannot work: its user is none");
+    now += pause;
+    turn();
+    assert_why("oneib-grants cannot work: its user is none");
+}
+
+static void why_it_cannot_work_is_told_once_until_it_works(void **state)
+{
+    (void)state;
+    begin_log();
+    fail_and_be_started_again(RESTART_FIRST_MS);
+    fail_and_be_started_again(2 * RESTART_FIRST_MS);
+    say_news(ONEIB_RELAY_DISCONNECTED, 0, "out of reach");
+    turn();
+    assert_why("not connected to oneibd at tcp://front1:7777: out of reach");
+    fail_and_be_started_again(4 * RESTART_FIRST_MS);
+    end_log();
+    assert_int_equal(count_logged("cannot work"), 2);
 }
 
 static void what_keeps_it_from_being_started_is_told(void **state)
@@ -235,9 +289,12 @@ static void daemons_that_cannot_be_kept_are_not_believed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH(oneib_grants_is_started_again_when_it_ends_and_later_each_time),
         WITH(nobody_is_connected_when_it_has_ended),
         WITH(oneib_grants_is_started_again_when_it_is_silent),
+        WITH(oneib_grants_is_started_again_when_it_says_what_it_may_not),
         WITH(what_it_said_last_is_heard_though_it_left_something_unread),
+        WITH(why_it_cannot_work_is_told_once_until_it_works),
         WITH(what_keeps_it_from_being_started_is_told),
         WITH(without_its_supervisor_the_service_ends),
         WITH(without_a_supervisor_it_does_not_begin),
