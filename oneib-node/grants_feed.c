@@ -45,6 +45,7 @@ struct oneib_grant_feed {
     bool has_pair;
     struct oneib_curve_pair pair;
     uint8_t boot[ONEIB_NONCE_SIZE];
+    bool knows_daemons; /* else root may have named some, and nobody can read which */
     struct oneib_daemons daemons;
     struct connection connections[ONEIB_DAEMONS_MAX];
     struct oneib_error trouble; /* with files, or with oneib-grants until it works; code NONE: none
@@ -485,12 +486,12 @@ void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_erro
     *why = (struct oneib_error){0};
     if (oneib_follow_is_fresh(&feed->follow, oneib_now_ms()))
         return;
-    if (feed->daemons.count == 0)
+    if (feed->trouble.code != ONEIB_ERROR_NONE)
+        *why = feed->trouble;
+    else if (feed->daemons.count == 0)
         oneib_fail(why, ONEIB_ERROR_UNREACHABLE,
                    "this host knows no oneibd yet: the probe tells it of one after 'onehost sync', "
                    "or 'oneib hca --trust FILE' here does");
-    else if (feed->trouble.code != ONEIB_ERROR_NONE)
-        *why = feed->trouble;
     else if (!is_any_connected(feed))
         tell_unconnected(feed, feed->follow.believes ? believed : 0, why);
     else if (!feed->follow.believes)
@@ -532,16 +533,20 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
         return -1;
     if (are_same(&daemons, &feed->daemons))
         return 0;
-    if (feed->daemons.count > 0 && !by_root)
+    if ((!feed->knows_daemons || feed->daemons.count > 0) && !by_root)
         return oneib_fail(
             err, ONEIB_ERROR_REFUSED,
             "this host believes another oneibd already (%s): 'oneib hca --trust FILE' "
             "here, by root, has it believe others",
-            feed->daemons.items[0].address);
+            feed->knows_daemons ? feed->daemons.items[0].address
+                                : ONEIB_DAEMONS_FILE " cannot be read");
     if (oneib_grants_write_daemons(&daemons, err) < 0)
         return -1;
     oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", daemons.items[0].address);
     feed->daemons = daemons;
+    feed->knows_daemons = true;
+    if (feed->has_pair)
+        feed->trouble = (struct oneib_error){0};
     oneib_follow_begin(&feed->follow, daemons.count);
     oneib_child_is_well(&feed->child);
     start_later(feed);
@@ -556,8 +561,11 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
 static void read_files(struct oneib_grant_feed *feed)
 {
     struct oneib_error err = {0};
+    feed->knows_daemons = oneib_grants_read_daemons(&feed->daemons, &err) == 0;
+    if (!feed->knows_daemons)
+        note_trouble(feed, &err);
     feed->has_pair = oneib_grants_read_pair(&feed->pair, &err) == 0;
-    if (!feed->has_pair || oneib_grants_read_daemons(&feed->daemons, &err) < 0)
+    if (!feed->has_pair)
         note_trouble(feed, &err);
     oneib_grants_read_boot(feed->boot);
     oneib_follow_begin(&feed->follow, feed->daemons.count);

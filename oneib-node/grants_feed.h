@@ -46,8 +46,8 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed);
  * nobody else can start the child: end, and be started again. */
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err);
-/* This host's own InfiniBand ports: reports name them. More than ONEIB_HOST_PORTS_MAX: the first by
- * GUID. */
+/* This host's own InfiniBand ports: reports name them, and of more than ONEIB_HOST_PORTS_MAX the
+ * first that are read. */
 void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas);
 /* Reports name it from now on: oneib_vfs_unseen(). */
 void oneib_grant_feed_set_unseen(struct oneib_grant_feed *feed, size_t unseen);
@@ -63,7 +63,7 @@ void oneib_grant_feed_want(struct oneib_grant_feed *feed, const struct oneib_wan
  * the list is old; code NONE when all is well. */
 void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_error *why);
 /* The first that is announced while none is known is kept; later ones are REFUSED unless
- * `by_root`. */
+ * `by_root`, and so is any where the file of them cannot be read. */
 int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_daemons *daemons,
                               bool by_root, struct oneib_error *err);
 

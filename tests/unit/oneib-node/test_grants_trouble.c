@@ -284,6 +284,40 @@ static void daemons_that_cannot_be_kept_are_not_believed(void **state)
     assert_int_equal(supervisor_standin.starts, 1);
 }
 
+/* Whom root has named there, nobody can say: the next one that comes is not let in for that. */
+static void a_damaged_file_of_daemons_is_mended_by_root_alone(void **state)
+{
+    (void)state;
+    tree_write("tcp://front1:7777 and no keys", ONEIB_DAEMONS_FILE);
+    reopen_feed();
+    turn();
+    assert_why("/var/lib/oneib-node/daemons, line 1");
+    assert_int_equal(announce(false), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_int_equal(announce(true), 0);
+    assert_kept("tcp://front1:7777");
+    turn();
+    assert_why("not connected to oneibd at tcp://front1:7777");
+    reopen_feed();
+    assert_why("not connected to oneibd at tcp://front1:7777");
+}
+
+static void without_a_key_nothing_is_started_and_the_daemons_stay(void **state)
+{
+    (void)state;
+    close_feed();
+    supervisor_standin.starts = 0;
+    tree_write("short", "/etc/machine-id");
+    const struct oneib_grant_feed_options options = {0};
+    assert_int_equal(oneib_grant_feed_open(&options, &feed, &err), 0);
+    turn();
+    assert_why("this host's key: ");
+    assert_int_equal(supervisor_standin.starts, 0);
+    change_daemons();
+    assert_int_equal(announce(false), -1);
+    assert_kept("tcp://front1:7777");
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -307,6 +341,8 @@ int main(void)
         WITH(other_daemons_are_believed_by_roots_word_alone),
         WITH(daemons_that_are_none_are_refused),
         WITH(daemons_that_cannot_be_kept_are_not_believed),
+        WITH(a_damaged_file_of_daemons_is_mended_by_root_alone),
+        WITH(without_a_key_nothing_is_started_and_the_daemons_stay),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
