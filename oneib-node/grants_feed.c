@@ -51,6 +51,9 @@ struct oneib_grant_feed {
     struct oneib_error trouble; /* with files, or with oneib-grants until it works; code NONE: none
                                  */
     struct oneib_follow follow;
+    bool has_heard_life;                  /* since they were looked for: */
+    uint16_t lids[ONEIB_GRANTS_LIDS_MAX]; /* of the subnet managers of this host's ports */
+    size_t lid_count;
     bool was_fresh;
     bool is_report_due;
     oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* ascending */
@@ -232,8 +235,10 @@ static void take_frame(struct oneib_grant_feed *feed, const struct oneib_relay_p
         memcmp(message->list.node, feed->pair.public, ONEIB_PUBLIC_KEY_SIZE) == 0)
         oneib_follow_take_list(&feed->follow, packet->daemon, &message->list);
     if (message->kind == ONEIB_GRANTS_LIFE &&
-        memcmp(message->life.node, feed->pair.public, ONEIB_PUBLIC_KEY_SIZE) == 0)
+        memcmp(message->life.node, feed->pair.public, ONEIB_PUBLIC_KEY_SIZE) == 0) {
         oneib_follow_take_life(&feed->follow, packet->daemon, &message->life);
+        feed->has_heard_life = true;
+    }
 }
 
 /* Who is connected is told at once what there is, and asked. */
@@ -367,18 +372,26 @@ static void tell_failure(int socket, const struct oneib_error *why)
 
 /* ---- the loop's ------------------------------------------------------------------------------ */
 
+/* Whenever a daemon says anew whether it has one: the kernel asks the adapter for each. */
+static void look_for_subnet_managers(struct oneib_grant_feed *feed)
+{
+    if (feed->has_heard_life)
+        feed->lid_count = oneib_grants_read_lids(feed->lids);
+    feed->has_heard_life = false;
+}
+
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err)
 {
-    uint16_t lids[ONEIB_GRANTS_LIDS_MAX];
     if (oneib_child_check_supervisor(&feed->child, err) < 0)
         return -1;
     report(feed, table, table_known);
     take_packets(feed);
     challenge_who_is_due(feed);
     keep_running(feed);
-    const size_t lid_count = feed->daemons.count > 1 ? oneib_grants_read_lids(lids) : 0;
-    const bool is_other = oneib_follow_choose(&feed->follow, lids, lid_count, oneib_now_ms());
+    look_for_subnet_managers(feed);
+    const bool is_other =
+        oneib_follow_choose(&feed->follow, feed->lids, feed->lid_count, oneib_now_ms());
     const bool is_fresh = oneib_follow_is_fresh(&feed->follow, oneib_now_ms());
     *changed = is_other || is_fresh != feed->was_fresh;
     feed->was_fresh = is_fresh;

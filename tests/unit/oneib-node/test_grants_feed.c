@@ -439,6 +439,31 @@ static void what_is_for_another_node_is_not_believed(void **state)
     assert_false(is_fresh());
 }
 
+/* Not the writer: whoever knows no other oneibd has no less reason to believe it. */
+static void the_only_one_that_is_known_is_believed_for_its_subnet_manager_too(void **state)
+{
+    (void)state;
+    const struct tree_hca hca = {.driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0"};
+    tree_add_hca(&hca);
+    tree_write("0x9", "/sys/class/infiniband/mlx5_0/ports/1/sm_lid");
+    daemons.count = 1;
+    write_daemons();
+    reopen_feed();
+    connect_daemon(0);
+    say_list(0, 1);
+    make_life(0, 1);
+    message.life.role = (struct oneib_daemon_role){.has_sm = true, .sm_lid = 8};
+    say_signed(0, &signs[0]);
+    assert_nothing_is_followed();
+    now += ONEIB_CHALLENGE_MS;
+    turn_and_hear();
+    make_life(0, 1);
+    message.life.role = (struct oneib_daemon_role){.has_sm = true, .sm_lid = 9};
+    say_signed(0, &signs[0]);
+    turn();
+    assert_true(has_list() && is_fresh());
+}
+
 static void what_no_oneibd_says_is_passed_over(void **state)
 {
     (void)state;
@@ -557,6 +582,7 @@ int main(void)
         WITH(until_a_list_is_old_that_is_waited_for),
         WITH(only_what_a_daemon_has_signed_itself_is_believed),
         WITH(what_is_for_another_node_is_not_believed),
+        WITH(the_only_one_that_is_known_is_believed_for_its_subnet_manager_too),
         WITH(what_no_oneibd_says_is_passed_over),
         WITH(what_is_wanted_is_told_to_all_while_none_is_believed),
         WITH(what_is_wanted_is_told_to_the_believed_one_alone),
