@@ -120,15 +120,18 @@ static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_v
            a->in_domain == b->in_domain && a->index == b->index;
 }
 
+/* What is beyond is not reported. */
+static size_t reported_of(const struct oneib_vf_table *table)
+{
+    return table->count < ONEIB_GRANTS_MAX ? table->count : ONEIB_GRANTS_MAX;
+}
+
 static bool has_table_changed(const struct oneib_grant_feed *feed,
                               const struct oneib_vf_table *table, bool table_known)
 {
     const struct oneib_report_message *last = &feed->report.report;
-    const bool complete = table_known && table->count <= ONEIB_GRANTS_MAX;
-    if (last->complete != complete)
-        return true;
-    const size_t count = table->count < ONEIB_GRANTS_MAX ? table->count : ONEIB_GRANTS_MAX;
-    if (last->count != count)
+    const size_t count = reported_of(table);
+    if (last->complete != (table_known && count == table->count) || last->count != count)
         return true;
     for (size_t i = 0; i < count; i++)
         if (!is_same_record(&last->records[i], &table->items[i]))
@@ -139,8 +142,8 @@ static bool has_table_changed(const struct oneib_grant_feed *feed,
 static void take_table(struct oneib_report_message *report, const struct oneib_vf_table *table,
                        bool table_known)
 {
-    report->complete = table_known && table->count <= ONEIB_GRANTS_MAX;
-    report->count = table->count < ONEIB_GRANTS_MAX ? table->count : ONEIB_GRANTS_MAX;
+    report->count = reported_of(table);
+    report->complete = table_known && report->count == table->count;
     for (size_t i = 0; i < report->count; i++)
         report->records[i] = table->items[i];
 }
@@ -452,7 +455,7 @@ static bool was_told(const struct oneib_grant_feed *feed, const struct oneib_wan
 
 static bool may_tell(struct oneib_grant_feed *feed, double now)
 {
-    if (now - feed->wants_since > WANT_PAUSE_MS) {
+    if (now - feed->wants_since >= WANT_PAUSE_MS) {
         feed->wants_since = now;
         feed->wants_told = 0;
     }

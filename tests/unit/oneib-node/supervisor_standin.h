@@ -13,6 +13,7 @@
 static struct {
     int control; /* closed: the supervisor has ended */
     int program; /* its standard input; -1: it has ended */
+    void (*tell_failure)(int socket, const struct oneib_error *why);
     unsigned starts;
     bool refuses_start, refuses_orders;
 } supervisor_standin = {.control = -1, .program = -1};
@@ -42,6 +43,7 @@ int oneib_supervisor_start(const struct oneib_supervisor_options *options,
         return oneib_fail(err, ONEIB_ERROR_SYSTEM, "no socket");
     supervisor->control = ends[0];
     supervisor_standin.control = ends[1];
+    supervisor_standin.tell_failure = options->tell_failure;
     return 0;
 }
 

@@ -79,12 +79,20 @@ static void oneib_grants_is_started_again_when_it_says_what_it_may_not(void **st
     assert_started_after(RESTART_FIRST_MS);
 }
 
+/* By its supervisor's word, or its own. */
+static void fail_to_run(void)
+{
+    struct oneib_error why;
+    oneib_fail(&why, ONEIB_ERROR_SYSTEM, "its user is none");
+    supervisor_standin.tell_failure(supervisor_standin.program, &why);
+    end_played_program();
+}
+
 /* It left unread what it was told: the kernel tells that first. */
 static void what_it_said_last_is_heard_though_it_left_something_unread(void **state)
 {
     (void)state;
-    say_news(ONEIB_RELAY_FAILED, 0, "its user is none");
-    end_played_program();
+    fail_to_run();
     turn();
     assert_why("oneib-grants cannot work: its user is none");
 }
@@ -99,8 +107,7 @@ static size_t count_logged(const char *words)
 
 static void fail_and_be_started_again(double pause)
 {
-    say_news(ONEIB_RELAY_FAILED, 0, "its user is none");
-    end_played_program();
+    fail_to_run();
     turn();
     assert_why("oneib-grants cannot work: its user is none");
     now += pause;
