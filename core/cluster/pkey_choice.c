@@ -26,13 +26,9 @@ struct key_uses {
                                      can be read, or was made: nothing new is given there */
 };
 
-static void hold(struct key_uses *uses, oneib_pkey pkey, enum hold how, uint32_t network_id)
+static struct key_use *use_of(struct key_uses *uses, oneib_pkey pkey)
 {
-    struct key_use *use = &uses->items[pkey & ONEIB_PKEY_DEFAULT];
-    if (use->hold != FREE && use->network_id == network_id)
-        return;
-    *use = (struct key_use){.hold = (uint8_t)how,
-                            .network_id = use->hold == FREE ? network_id : ONEIB_NO_ID};
+    return &uses->items[pkey & ONEIB_PKEY_DEFAULT];
 }
 
 static void hold_in_force(struct key_uses *uses, const struct oneib_partition_table *table)
@@ -40,7 +36,8 @@ static void hold_in_force(struct key_uses *uses, const struct oneib_partition_ta
     for (size_t i = 0; table && i < table->count; i++) {
         uint32_t id;
         const bool is_cluster = oneib_cluster_name_parse(table->items[i].name, &id);
-        hold(uses, table->items[i].pkey, IN_FORCE, is_cluster ? id : ONEIB_NO_ID);
+        *use_of(uses, table->items[i].pkey) =
+            (struct key_use){IN_FORCE, is_cluster ? id : ONEIB_NO_ID};
     }
 }
 
@@ -50,18 +47,20 @@ static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_
 {
     for (size_t i = 0; i < cloud->host_count; i++)
         for (size_t j = 0; j < cloud->hosts[i].key_count; j++) {
-            struct key_use *use = &uses->items[cloud->hosts[i].keys[j] & ONEIB_PKEY_DEFAULT];
+            struct key_use *use = use_of(uses, cloud->hosts[i].keys[j]);
             if (use->hold == FREE)
                 *use = (struct key_use){RESTS, ONEIB_NO_ID};
         }
 }
 
+/* Whatever is written later counts more. */
 static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
     hold_in_force(uses, work->in_force);
     for (size_t i = 0; i < work->static_partitions->count; i++)
-        hold(uses, work->static_partitions->items[i].pkey, OF_STATIC, ONEIB_NO_ID);
+        *use_of(uses, work->static_partitions->items[i].pkey) =
+            (struct key_use){OF_STATIC, ONEIB_NO_ID};
     for (size_t i = 0; i < ledger->network_count; i++)
         uses->items[ledger->networks[i].pkey] =
             (struct key_use){OF_NETWORK, ledger->networks[i].network_id};
@@ -122,47 +121,45 @@ static bool is_mistyped(const struct oneib_network *network)
 static void append_holder(struct oneib_work *work, const struct key_use *use,
                           struct oneib_text *text)
 {
-    switch ((enum hold)use->hold) {
-    case OF_NETWORK:
+    if (use->hold == OF_NETWORK)
         oneib_text_printf(text, "%s has", oneib_name_network(work, use->network_id).text);
-        break;
-    case RESTS:
-        if (use->network_id == ONEIB_NO_ID)
-            oneib_text_append(text, "a host may hold still");
-        else
-            oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
-                              use->network_id);
-        break;
-    case OF_STATIC:
-        oneib_text_append(text, "the operator's static partitions have");
-        break;
-    case IN_FORCE:
-    case FREE:
+    else if (use->hold == IN_FORCE)
         oneib_text_append(text, "is in force for others");
-        break;
-    }
+    else if (use->network_id == ONEIB_NO_ID)
+        oneib_text_append(text, "a host may hold still");
+    else
+        oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
+                          use->network_id);
+}
+
+static void append_outcome(const struct oneib_work *work, const struct oneib_network *network,
+                           struct oneib_text *text)
+{
+    const oneib_pkey pkey = oneib_key_of(work, network);
+    if (pkey)
+        oneib_text_printf(text, "it keeps P_Key 0x%04x", pkey);
+    else
+        oneib_text_append(text, "it gets no members");
+}
+
+static void say_reserved(struct oneib_work *work, const struct oneib_network *network,
+                         oneib_pkey wish)
+{
+    oneib_autotext struct oneib_text outcome = {0};
+    append_outcome(work, network, &outcome);
+    oneib_findings_note(
+        work->findings, ONEIB_WARNING, "pkey-reserved",
+        "give the network another VLAN_ID, or take the partition out of the static partitions",
+        "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition of the operator's uses: %s",
+        oneib_name_network(work, network->id).text, wish, wish, outcome.data);
 }
 
 static void say_conflict(struct oneib_work *work, const struct oneib_network *network,
-                         oneib_pkey wish, const struct key_uses *uses)
+                         oneib_pkey wish, const struct key_use *use)
 {
     oneib_autotext struct oneib_text holder = {0}, outcome = {0};
-    const oneib_pkey pkey = oneib_key_of(work, network);
-    append_holder(work, &uses->items[wish], &holder);
-    if (pkey)
-        oneib_text_printf(&outcome, "it keeps 0x%04x", pkey);
-    else
-        oneib_text_append(&outcome, "it gets no members");
-    if (uses->items[wish].hold == OF_STATIC) {
-        oneib_findings_note(
-            work->findings, ONEIB_WARNING, "pkey-reserved",
-            "give the network another VLAN_ID, or take the partition out of "
-            "the static partitions",
-            "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition of the operator's "
-            "uses: %s",
-            oneib_name_network(work, network->id).text, wish, wish, outcome.data);
-        return;
-    }
+    append_holder(work, use, &holder);
+    append_outcome(work, network, &outcome);
     oneib_findings_note(work->findings, ONEIB_WARNING, "pkey-conflict",
                         "give it another VLAN_ID, or wait until the key is nobody's",
                         "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
@@ -172,12 +169,8 @@ static void say_conflict(struct oneib_work *work, const struct oneib_network *ne
 
 static void say_mistyped(struct oneib_work *work, const struct oneib_network *network)
 {
-    const oneib_pkey pkey = oneib_key_of(work, network);
     oneib_autotext struct oneib_text outcome = {0};
-    if (pkey)
-        oneib_text_printf(&outcome, "it keeps P_Key 0x%04x", pkey);
-    else
-        oneib_text_append(&outcome, "it gets no members");
+    append_outcome(work, network, &outcome);
     oneib_findings_note(
         work->findings, ONEIB_WARNING, "pkey-invalid",
         "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen",
@@ -208,10 +201,14 @@ static void meet_wishes(struct oneib_work *work, struct key_uses *uses)
             request(work, network, wish, uses);
             continue;
         }
+        const struct key_use *use = &uses->items[wish];
         if (work->entitlements[i].pkey == 0)
             work->entitlements[i].member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
-        work->desired->wishes_at_rest += uses->items[wish].hold == RESTS;
-        say_conflict(work, network, wish, uses);
+        work->desired->wishes_at_rest += use->hold == RESTS;
+        if (use->hold == OF_STATIC)
+            say_reserved(work, network, wish);
+        else
+            say_conflict(work, network, wish, use);
     }
 }
 

@@ -296,7 +296,8 @@ static void a_used_up_range_is_said_once(void **state)
     assert_int_equal(0, requested(scene, 3));
     assert_int_equal(0, requested(scene, 5));
     assert_int_equal(1, findings_of(scene, "pkeys-exhausted"));
-    assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING, "3 networks");
+    assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING,
+                   "3 networks are without one, the first is network 3");
 }
 
 static void a_key_outside_the_range_is_the_operators_choice(void **state)
@@ -801,7 +802,21 @@ static void assert_refused(struct scene *scene, const char *code, const char *wo
     assert_int_equal(-1, requested(scene, 5));
     assert_int_equal(-1, copied(scene, 5));
     assert_finding(scene, code, ONEIB_WARNING, words);
-    assert_finding(scene, code, ONEIB_WARNING, "it keeps 0x0101");
+    assert_finding(scene, code, ONEIB_WARNING, "it keeps P_Key 0x0101");
+}
+
+/* Its parent's, shown or real, is oned's copy: that is no wish. */
+static void an_operators_reservation_may_wish_any_key_but_its_parents(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 4, 260, 261);
+    add_operators(scene, 5, 300, 0)->parent_id = 4;
+    add_operators(scene, 6, 260, 0)->parent_id = 4;
+    add_operators(scene, 7, 261, 0)->parent_id = 4;
+    compute(scene);
+    assert_int_equal(300, requested(scene, 5));
+    assert_int_equal(256, requested(scene, 6));
+    assert_int_equal(257, requested(scene, 7));
 }
 
 static void a_wish_for_another_networks_key_is_refused(void **state)
@@ -810,6 +825,7 @@ static void a_wish_for_another_networks_key_is_refused(void **state)
     add_operators(scene, 5, 300, 257);
     add_tenants(scene, 6, 300, 300);
     assert_refused(scene, "pkey-conflict", "network 6");
+    assert_int_equal(0, scene->desired.wishes_at_rest);
 }
 
 static void a_wish_for_a_key_that_rests_is_refused(void **state)
@@ -818,6 +834,7 @@ static void a_wish_for_a_key_that_rests_is_refused(void **state)
     add_operators(scene, 5, 300, 257);
     let_rest(scene, 300, 9, 0);
     assert_refused(scene, "pkey-conflict", "was network 9's");
+    assert_int_equal(1, scene->desired.wishes_at_rest);
 }
 
 /* A ledger of yesterday, or two daemons that wrote it at once: it is in none of its entries. */
@@ -860,6 +877,18 @@ static void a_wish_for_a_static_partitions_key_is_refused(void **state)
     assert_refused(scene, "pkey-reserved", "static partition");
 }
 
+static void a_static_partitions_key_is_no_networks_whatever_is_in_force(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 300), 0x55,
+             ONEIB_FULL);
+    put_in_force(scene, "storage", 300, 0x55);
+    assert_refused(scene, "pkey-reserved", "static partition");
+    snprintf(scene->in_force.items[0].name, sizeof scene->in_force.items[0].name, "one5");
+    assert_refused(scene, "pkey-reserved", "static partition");
+}
+
 static void a_wish_for_a_key_in_force_for_others_is_refused(void **state)
 {
     struct scene *scene = *state;
@@ -882,6 +911,7 @@ static void of_two_wishes_for_one_key_the_lower_id_has_it(void **state)
     assert_int_equal(300, requested(scene, 4));
     assert_int_equal(-1, requested(scene, 8));
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
+    assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 4 has: it gets no members");
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
 }
 
@@ -895,6 +925,15 @@ static void what_an_operator_mistyped_stays_and_changes_nothing(void **state)
     assert_int_equal(258, copied(scene, 6));
     assert_int_equal(0, scene->desired.request_count);
     assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "it keeps P_Key 0x0101");
+}
+
+static void what_an_operator_mistyped_gives_no_key_either(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 0, 0)->key_state = ONEIB_KEY_INVALID;
+    compute(scene);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "it gets no members");
 }
 
 static void keys_are_taken_in_a_ring(void **state)
@@ -914,6 +953,41 @@ static void keys_are_taken_in_a_ring(void **state)
     assert_int_equal(0, requested(scene, 5));
     assert_int_equal(303, scene->desired.next);
     assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING, "1 networks");
+}
+
+static void the_last_key_of_the_ring_has_its_turn(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.pkey_first = 300;
+    scene->policy.pkey_last = 304;
+    scene->ledger.next = 304;
+    add_tenants(scene, 2, 0, 0);
+    add_tenants(scene, 3, 0, 0);
+    compute(scene);
+    assert_int_equal(304, requested(scene, 2));
+    assert_int_equal(300, requested(scene, 3));
+}
+
+static void a_range_of_one_key_gives_it(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.pkey_first = scene->policy.pkey_last = 300;
+    add_tenants(scene, 2, 0, 0);
+    compute(scene);
+    assert_int_equal(300, requested(scene, 2));
+}
+
+static void what_a_user_has_counts_wherever_others_networks_lie_between(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.owned_max = 3;
+    for (uint32_t id = 10; id < 15; id++)
+        add_tenants(scene, id, 246 + id, 246 + id)->uid = id % 2 ? 11 : TENANT;
+    add_tenants(scene, 15, 0, 0);
+    add_tenants(scene, 16, 0, 0)->uid = 11;
+    compute(scene);
+    assert_int_equal(-1, requested(scene, 15));
+    assert_int_equal(261, requested(scene, 16));
 }
 
 static void one_users_networks_do_not_use_up_the_range(void **state)
@@ -1065,11 +1139,13 @@ static void a_key_in_force_or_not_known_rests_on(void **state)
 static void while_a_host_is_lost_every_key_rests_on(void **state)
 {
     struct scene *scene = *state;
-    const struct oneib_ledger_host host = {.host_id = 3};
+    const struct oneib_ledger_host host = {.host_id = 3}, present = {.host_id = 1};
     add_seen_host(scene, 1);
     let_rest(scene, 300, 9, 0);
     oneib_ledger_pin(&scene->ledger, &host);
+    oneib_ledger_pin(&scene->ledger, &present);
     assert_idle(scene, 0);
+    assert_int_equal(1, findings_of(scene, "host-gone"));
     assert_finding(scene, "host-gone", ONEIB_WARNING, "host 3");
     assert_non_null(strstr(finding(scene, "host-gone")->fix, "oneib host forget 3"));
     oneib_ledger_unpin(&scene->ledger, 3);
@@ -1103,16 +1179,22 @@ int main(void)
         SCENE_TEST(limited_members_get_nothing_where_they_would_be_made_full),
         SCENE_TEST(a_tenant_wishes_nothing),
         SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
+        SCENE_TEST(an_operators_reservation_may_wish_any_key_but_its_parents),
         SCENE_TEST(a_wish_for_another_networks_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_only_a_host_tells_of_is_refused),
         SCENE_TEST(a_key_that_only_a_host_tells_of_is_not_given),
         SCENE_TEST(what_a_tenant_writes_keeps_no_key_from_being_given),
         SCENE_TEST(a_wish_for_a_static_partitions_key_is_refused),
+        SCENE_TEST(a_static_partitions_key_is_no_networks_whatever_is_in_force),
         SCENE_TEST(a_wish_for_a_key_in_force_for_others_is_refused),
         SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
+        SCENE_TEST(what_an_operator_mistyped_gives_no_key_either),
         SCENE_TEST(what_an_operator_mistyped_stays_and_changes_nothing),
         SCENE_TEST(keys_are_taken_in_a_ring),
+        SCENE_TEST(the_last_key_of_the_ring_has_its_turn),
+        SCENE_TEST(a_range_of_one_key_gives_it),
+        SCENE_TEST(what_a_user_has_counts_wherever_others_networks_lie_between),
         SCENE_TEST(one_users_networks_do_not_use_up_the_range),
         SCENE_TEST(an_operator_has_any_number_of_keys_and_so_has_everybody_with_a_limit_of_0),
         SCENE_TEST(who_lets_many_keys_rest_gets_no_more),
