@@ -21,7 +21,8 @@
 /* The operator's decisions, from the configuration. */
 struct oneib_policy {
     uint16_t site;
-    oneib_pkey pkey_first, pkey_last; /* range that new keys are taken from */
+    oneib_pkey pkey_first, pkey_last; /* range that new keys are taken from: first is not above
+                                         last, and both may be a network's */
     uint32_t resting_max;   /* of a tenant's keys; with as many the tenant gets no new one */
     uint32_t owned_max;     /* keys that a tenant's networks have at most; 0: no limit */
     uint32_t per_owner_max; /* of a tenant's keys on one port, unless they run there; 0: no limit */

@@ -232,15 +232,11 @@ static void say_needs_key(struct oneib_work *work, const struct oneib_network *n
 /* Keys are taken in a ring, so that one that was a network's comes again as late as can be. */
 static oneib_pkey next_in_ring(const struct oneib_work *work, const struct key_uses *uses)
 {
-    const unsigned first =
-        work->policy->pkey_first > ONEIB_PKEY_FIRST ? work->policy->pkey_first : ONEIB_PKEY_FIRST;
-    const unsigned last =
-        work->policy->pkey_last < ONEIB_PKEY_LAST ? work->policy->pkey_last : ONEIB_PKEY_LAST;
-    const unsigned begin = work->desired->next;
-    const bool is_within = begin >= first && begin <= last;
-    for (unsigned step = 0; first <= last && step <= last - first; step++) {
-        const unsigned start = is_within ? begin - first : 0;
-        const unsigned key = first + (start + step) % (last - first + 1);
+    const unsigned first = work->policy->pkey_first, last = work->policy->pkey_last;
+    const unsigned begin = work->desired->next, count = last - first + 1;
+    const unsigned start = begin >= first && begin <= last ? begin - first : 0;
+    for (unsigned step = 0; step < count; step++) {
+        const unsigned key = first + (start + step) % count;
         if (uses->items[key].hold == FREE && !uses->shown[key])
             return (oneib_pkey)key;
     }
