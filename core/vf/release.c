@@ -326,13 +326,11 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
     if (oneib_vfs_follow_adapters(vfs, &unread) < 0)
         note_failure(&wanted, &unread);
     release_all(&wanted);
-    if (released->lingering > 0)
-        *ticket = oneib_vfs_ticket_of_release(vfs, request);
-    if (!wanted.has_failed)
-        return 0;
-    *ticket = 0;
-    *err = wanted.first;
-    return -1;
+    if (wanted.has_failed) {
+        *err = wanted.first;
+        return -1;
+    }
+    return released->lingering > 0 ? oneib_vfs_ticket_of_release(vfs, request, ticket, err) : 0;
 }
 
 /* ---- by its address -------------------------------------------------------------------------- */
@@ -400,11 +398,9 @@ int oneib_vfs_release_vf(struct oneib_vfs *vfs, const struct oneib_request *requ
     oneib_pci_format(&request->vf, address);
     if (check_vf(vfs, request, err) < 0 || oneib_vfs_begin_release(vfs, &request->vf, err) < 0)
         return oneib_wrap(err, "%s", address);
-    if (oneib_vfs_work_of(vfs, &request->vf)) {
-        released->lingering = 1;
-        *ticket = oneib_vfs_ticket_of_release(vfs, request);
-    } else {
-        released->freed = 1;
-    }
+    released->lingering = oneib_vfs_work_of(vfs, &request->vf) != NULL;
+    released->freed = !released->lingering;
+    if (released->lingering && oneib_vfs_ticket_of_release(vfs, request, ticket, err) < 0)
+        return oneib_wrap(err, "%s", address);
     return 0;
 }

@@ -7,32 +7,33 @@
 
 _Static_assert(ONEIB_VF_TICKETS_MAX < 1 << PLACE_BITS, "a ticket holds its place");
 
+/* ONEIB_VF_TICKETS_MAX: none is. */
+static uint32_t first_free(const struct oneib_vfs *vfs)
+{
+    uint32_t place = 0;
+    while (place < vfs->ticket_end && vfs->tickets[place].used)
+        place++;
+    return place;
+}
+
 int oneib_vfs_check_tickets(const struct oneib_vfs *vfs, struct oneib_error *err)
 {
-    if (vfs->ticket_end < ONEIB_VF_TICKETS_MAX)
+    if (first_free(vfs) < ONEIB_VF_TICKETS_MAX)
         return 0;
-    for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++)
-        if (!vfs->tickets[i].used)
-            return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "%d requests wait on this host already: try again when they have ended",
                       ONEIB_VF_TICKETS_MAX);
 }
 
-/* 0: there is no place for one. */
 static oneib_vfs_ticket take(struct oneib_vfs *vfs, struct oneib_vf_ticket **taken)
 {
-    for (uint32_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++) {
-        struct oneib_vf_ticket *ticket = &vfs->tickets[i];
-        if (ticket->used)
-            continue;
-        *ticket = (struct oneib_vf_ticket){.used = true, .turn = ticket->turn + 1};
-        *taken = ticket;
-        if (i >= vfs->ticket_end)
-            vfs->ticket_end = i + 1;
-        return ticket->turn << PLACE_BITS | (i + 1);
-    }
-    return 0;
+    const uint32_t place = first_free(vfs);
+    struct oneib_vf_ticket *ticket = &vfs->tickets[place];
+    *ticket = (struct oneib_vf_ticket){.used = true, .turn = ticket->turn + 1};
+    *taken = ticket;
+    if (place == vfs->ticket_end)
+        vfs->ticket_end++;
+    return ticket->turn << PLACE_BITS | (place + 1);
 }
 
 static struct oneib_vf_ticket *find(const struct oneib_vfs *vfs, oneib_vfs_ticket number)
@@ -50,26 +51,24 @@ oneib_vfs_ticket oneib_vfs_ticket_of_wish(struct oneib_vfs *vfs, uint32_t wish)
 {
     struct oneib_vf_ticket *ticket;
     const oneib_vfs_ticket number = take(vfs, &ticket);
-    if (number == 0)
-        return 0;
     ticket->kind = ONEIB_REQUEST_HAVE;
     ticket->wish = wish;
     return number;
 }
 
-oneib_vfs_ticket oneib_vfs_ticket_of_release(struct oneib_vfs *vfs,
-                                             const struct oneib_request *request)
+int oneib_vfs_ticket_of_release(struct oneib_vfs *vfs, const struct oneib_request *request,
+                                oneib_vfs_ticket *number, struct oneib_error *err)
 {
     struct oneib_vf_ticket *ticket;
-    const oneib_vfs_ticket number = take(vfs, &ticket);
-    if (number == 0)
-        return 0;
+    if (oneib_vfs_check_tickets(vfs, err) < 0)
+        return -1;
+    *number = take(vfs, &ticket);
     ticket->kind = (enum oneib_request_kind)request->kind;
     ticket->vm_id = request->vm_id;
     ticket->nic_id = request->nic_id;
     ticket->vf = request->vf;
     ticket->until = oneib_now_ms() + vfs->guid_wait_ms;
-    return number;
+    return 0;
 }
 
 /* ---- wishes ---------------------------------------------------------------------------------- */

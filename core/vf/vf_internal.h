@@ -318,10 +318,13 @@ double oneib_vfs_next_memory(const struct oneib_vfs *vfs);
 
 /* ---- tickets (tickets.c) --------------------------------------------------------------------- */
 
+/* Refused when there is no place for one more. */
 int oneib_vfs_check_tickets(const struct oneib_vfs *vfs, struct oneib_error *err);
+/* There must be a place. */
 oneib_vfs_ticket oneib_vfs_ticket_of_wish(struct oneib_vfs *vfs, uint32_t wish);
-oneib_vfs_ticket oneib_vfs_ticket_of_release(struct oneib_vfs *vfs,
-                                             const struct oneib_request *request);
+/* Likewise refused. */
+int oneib_vfs_ticket_of_release(struct oneib_vfs *vfs, const struct oneib_request *request,
+                                oneib_vfs_ticket *number, struct oneib_error *err);
 bool oneib_vfs_is_waited_for(const struct oneib_vfs *vfs, uint32_t wish);
 void oneib_vfs_wish_done(struct oneib_vfs *vfs, uint32_t wish,
                          const struct oneib_vf_record *record);

@@ -74,8 +74,8 @@ int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
  * domain of the VM's names is left alone, unless the VM has lost the NIC (ONEIB_RELEASE_NIC_GONE):
  * then it is closed, and stays the VM's until the domain has let go of it. When that domain ends
  * within ONEIB_LEAVING_MS it is released after all: libvirt's event comes a moment after the call
- * that ended it. -1: one could not be closed; the others are released all the same, and there is no
- * ticket. The ticket: until all are freed, TIMEOUT after guid_wait_ms, though the service goes
+ * that ended it. -1: one could not be closed, or so many wait already that this one cannot; all
+ * that can be is released all the same, and there is no ticket. The ticket: until all are freed, TIMEOUT after guid_wait_ms, though the service goes
  * on.
  */
 #define ONEIB_LEAVING_MS 10000

@@ -152,6 +152,7 @@ static void one_vf_that_cannot_be_closed_keeps_no_other_open(void **state)
     tree_vf_directory(&hca, 0, directory);
     tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
     assert_release_fails(42, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
+    assert_int_equal(vfs->ticket_end, 0); /* nobody waits: the next ones must have room for that */
     assert_closed(&hca, 1);
     settle();
     assert_int_equal(count_records(), 1);
@@ -159,6 +160,30 @@ static void one_vf_that_cannot_be_closed_keeps_no_other_open(void **state)
     assert_isolated(&hca);
     tree_set_mode(0644, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
     assert_int_equal(release(42, -1), 1);
+}
+
+/* What lingers must not look as if it were done. */
+static void a_release_that_nobody_can_wait_for_says_so_and_is_done_all_the_same(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE_VF, 43, 0);
+    struct oneib_released released;
+    give_key(42, 1);
+    give_key(43, 1);
+    sm_let_guids_go(false);
+    while (oneib_vfs_check_tickets(vfs, &err) == 0)
+        oneib_vfs_ticket_of_wish(vfs, 77);
+    assert_release_fails(42, ONEIB_ERROR_REFUSED, "requests wait on this host already");
+    assert_closed(&hca, 0);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    request.vf = tree_vf_pci(&hca, 1);
+    assert_int_equal(try_to_release(&request, &released, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "requests wait on this host already");
+    assert_closed(&hca, 1);
+    sm_let_guids_go(true);
+    settle();
+    assert_nothing_is_left();
 }
 
 static void a_vf_that_is_gone_from_the_host_needs_no_closing(void **state)
@@ -294,6 +319,7 @@ int main(void)
         IN_SCENE(a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free),
         IN_SCENE(the_nic_itself_gets_such_a_vf_back),
         IN_SCENE(one_vf_that_cannot_be_closed_keeps_no_other_open),
+        IN_SCENE(a_release_that_nobody_can_wait_for_says_so_and_is_done_all_the_same),
         IN_SCENE(a_vf_that_is_gone_from_the_host_needs_no_closing),
         IN_SCENE(a_vf_that_no_adapter_shows_is_not_called_free),
         IN_SCENE(a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free),
