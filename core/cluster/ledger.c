@@ -211,11 +211,11 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
 static bool is_address(const char *address)
 {
     static const char scheme[] = "tcp://";
-    const size_t length = strnlen(address, ONEIB_ADDRESS_SIZE);
-    if (length == ONEIB_ADDRESS_SIZE || length <= sizeof scheme - 1 ||
-        strncmp(address, scheme, sizeof scheme - 1) != 0)
+    const char *host = address + strlen(scheme);
+    if (strnlen(address, ONEIB_ADDRESS_SIZE) == ONEIB_ADDRESS_SIZE ||
+        strncmp(address, scheme, strlen(scheme)) != 0 || !strchr(host, ':'))
         return false;
-    for (const char *c = address + sizeof scheme - 1; *c; c++)
+    for (const char *c = host; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr(".-_:[]%", *c))
             return false;
     return true;

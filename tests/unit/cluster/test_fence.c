@@ -685,6 +685,66 @@ static void a_host_without_ports_is_no_fence_that_holds(void **state)
     oneib_ledger_clear(&ledger);
 }
 
+/* Each host by its own ports. */
+static void a_fence_holds_whatever_another_hosts_ports_are(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    const struct oneib_ledger_fenced_port open = {
+        .host_id = OTHER, .guid = OTHERS_PORT, .state = ONEIB_FENCE_UP, .since = NOW};
+    fence(scene, OTHER, ONEIB_FENCE_CLOSED);
+    fence_port(scene, PORT, 7, ONEIB_FENCE_DOWN);
+    assert_false(oneib_fence_holds(&scene->ledger, OTHER));
+    assert_int_equal(oneib_ledger_set_fenced_port(&scene->ledger, &open, &err), 0);
+    assert_true(oneib_fence_holds(&scene->ledger, HOST));
+    assert_false(oneib_fence_holds(&scene->ledger, OTHER));
+    end(scene);
+}
+
+static void a_port_is_since_its_state_changed(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    bool changed;
+    plan(scene);
+    obey(scene);
+    for (int64_t later = 1; later <= 2; later++)
+        assert_int_equal(
+            oneib_fence_note_states(&scene->plan, NOW + later, &scene->ledger, &changed, &err), 0);
+    assert_int_equal(oneib_ledger_fenced_port(&scene->ledger, HOST, PORT)->since, NOW + 1);
+    end(scene);
+}
+
+/* Its fence was lifted while the switch was asked. */
+static void of_a_host_that_is_fenced_no_more_nothing_is_noted(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    bool changed;
+    plan(scene);
+    oneib_ledger_lift_fence(&scene->ledger, HOST);
+    assert_int_equal(oneib_fence_note_places(&scene->plan, NOW, &scene->ledger, &changed, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "is not fenced"));
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    assert_false(changed);
+    assert_int_equal(scene->ledger.fenced_port_count, 0);
+    end(scene);
+}
+
+static void what_is_no_port_cannot_be_noted(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    bool changed;
+    plan(scene);
+    scene->plan.items[0].guid = 0;
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "is no port"));
+    end(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,6 +777,10 @@ int main(void)
         cmocka_unit_test(a_forced_fence_is_lifted_without_the_node_and_without_the_switch),
         cmocka_unit_test(lifting_waits_for_a_switch_that_is_not_found),
         cmocka_unit_test(a_host_without_ports_is_no_fence_that_holds),
+        cmocka_unit_test(a_fence_holds_whatever_another_hosts_ports_are),
+        cmocka_unit_test(a_port_is_since_its_state_changed),
+        cmocka_unit_test(of_a_host_that_is_fenced_no_more_nothing_is_noted),
+        cmocka_unit_test(what_is_no_port_cannot_be_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

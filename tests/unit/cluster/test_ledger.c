@@ -47,7 +47,9 @@ static void a_service_level_stands_beside_the_key_and_goes_with_it(void **state)
     oneib_ledger_render(&ledger, &text);
     assert_non_null(strstr(text.data, "OWNER = \"107\", SL = \"3\", SINCE"));
     assert_int_equal(oneib_ledger_set_sl(&ledger, 8, 3, &err), -1);
+    assert_non_null(strstr(err.text, "it has no P_Key"));
     assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 16, &err), -1);
+    assert_non_null(strstr(err.text, "there is no such level"));
     assert_int_equal(oneib_ledger_network(&ledger, 7)->sl, 3);
     oneib_ledger_rest(&ledger, 7, 2000);
     assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 3, &err), -1);
@@ -76,6 +78,25 @@ static void what_is_no_key_is_given_to_nobody(void **state)
     assert_int_equal(give(&ledger, 7, ONEIB_PKEY_DEFAULT), -1);
     assert_int_equal(give(&ledger, 7, 0x8001), -1);
     assert_int_equal(ledger.network_count, 0);
+    assert_int_equal(give(&ledger, 7, ONEIB_PKEY_FIRST), 0);
+    assert_int_equal(give(&ledger, 8, ONEIB_PKEY_LAST), 0);
+    oneib_ledger_clear(&ledger);
+}
+
+static void what_is_no_key_a_networks_or_rests_already_is_not_laid_to_rest(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0};
+    struct oneib_ledger_resting entry = {.network_id = 7};
+    assert_int_equal(oneib_ledger_add_resting(&ledger, &entry, &err), -1);
+    entry.pkey = 0x101;
+    assert_int_equal(give(&ledger, 7, 0x101), 0);
+    assert_int_equal(oneib_ledger_add_resting(&ledger, &entry, &err), -1);
+    entry.pkey = 0x102;
+    assert_int_equal(oneib_ledger_add_resting(&ledger, &entry, &err), 0);
+    assert_int_equal(oneib_ledger_add_resting(&ledger, &entry, &err), -1);
+    assert_int_equal(ledger.resting_count, 1);
+    oneib_ledger_clear(&ledger);
 }
 
 static void the_key_of_a_network_that_is_gone_rests(void **state)
@@ -185,6 +206,23 @@ static void a_fenced_port_is_no_port_without_a_guid_or_half_a_place(void **state
     oneib_ledger_clear(&ledger);
 }
 
+static void what_is_written_of_a_fence_is_read(void **state)
+{
+    (void)state;
+    enum oneib_fence_wish wish;
+    enum oneib_fence_state found;
+    for (enum oneib_fence_wish i = ONEIB_FENCE_CLOSED; i <= ONEIB_FENCE_FORCED; i++) {
+        assert_true(oneib_fence_wish_parse(oneib_fence_wish_name(i), &wish));
+        assert_int_equal(wish, i);
+    }
+    for (enum oneib_fence_state i = ONEIB_FENCE_ASKED; i <= ONEIB_FENCE_UNPROVEN; i++) {
+        assert_true(oneib_fence_state_parse(oneib_fence_state_name(i), &found));
+        assert_int_equal(found, i);
+    }
+    assert_false(oneib_fence_wish_parse("down", &wish));
+    assert_false(oneib_fence_state_parse("closed", &found));
+}
+
 static int set_port(struct oneib_ledger *ledger, uint32_t host_id, oneib_guid guid)
 {
     const struct oneib_ledger_port port = {.host_id = host_id, .guid = guid, .since = 5};
@@ -200,6 +238,7 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
     assert_int_equal(set_port(&ledger, 3, 0x100003), -1); /* nobody knows its key */
     oneib_ledger_pin(&ledger, &first);
     oneib_ledger_pin(&ledger, &second);
+    assert_int_equal(set_port(&ledger, 3, 0), -1);
     assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
     assert_int_equal(set_port(&ledger, 4, 0x100003), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
@@ -261,6 +300,11 @@ static void a_daemon_has_one_entry_for_its_address(void **state)
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
     assert_int_equal(ledger.daemon_count, 2);
     assert_int_equal(ledger.daemons[0].sign[0], 2);
+    oneib_ledger_remove_daemon(&ledger, "tcp://10.0.0.3:9678");
+    assert_int_equal(ledger.daemon_count, 2);
+    oneib_ledger_remove_daemon(&ledger, "tcp://10.0.0.2:9678");
+    assert_int_equal(ledger.daemon_count, 1);
+    assert_string_equal(ledger.daemons[0].address, "tcp://[fe80::1]:9678");
     oneib_ledger_clear(&ledger);
 }
 
@@ -286,8 +330,8 @@ static void an_address_cannot_end_its_value(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",          "tcp://",           "udp://10.0.0.1:1", "tcp://a\" ]:1",
-        "tcp://a b", "tcp://a\nNETWORK", "tcp://*:1"};
+        "",        "tcp://",    "udp://10.0.0.1:1", "tcp://a\" ]:1", "tcp://\"a:1",
+        "tcp://a", "tcp://a b", "tcp://a\nNETWORK", "tcp://*:1"};
     struct oneib_ledger ledger = {0};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct oneib_ledger_daemon daemon = {0};
@@ -357,38 +401,43 @@ static void equal_looks_at_every_part(void **state)
 {
     (void)state;
     struct oneib_ledger ledger, copy;
+    struct oneib_ledger_fenced_port fenced_port = {.host_id = 3, .guid = 0x100003};
     fill(&ledger);
-    for (unsigned part = 0; part < 8; part++) {
-        oneib_ledger_copy(&ledger, &copy);
-        switch (part) {
-        case 0:
-            copy.serial++;
-            break;
-        case 1:
-            copy.next++;
-            break;
-        case 2:
-            copy.networks[0].owner++;
-            break;
-        case 3:
-            copy.resting[0].since++;
-            break;
-        case 4:
-            copy.hosts[0].key[31]++;
-            break;
-        case 5:
-            copy.daemons[0].sign[31]++;
-            break;
-        case 6:
-            copy.mtu--;
-            break;
-        case 7:
-            copy.rate--;
-            break;
-        }
+    assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 3});
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &fenced_port, &err), 0);
+    oneib_ledger_copy(&ledger, &copy);
+    struct oneib_ledger_network *network = copy.networks;
+    struct oneib_ledger_resting *resting = copy.resting;
+    struct oneib_ledger_host *host = copy.hosts;
+    struct oneib_ledger_port *port = copy.ports;
+    struct oneib_ledger_daemon *daemon = copy.daemons;
+    struct oneib_ledger_fence *fence = copy.fences;
+    struct oneib_ledger_fenced_port *fenced = copy.fenced_ports;
+    /* One byte of each; a count is 1 or 0. */
+    void *const parts[] = {&copy.serial,         &copy.next,           &copy.mtu,
+                           &copy.rate,           &copy.network_count,  &network->network_id,
+                           &network->pkey,       &network->owner,      &network->since,
+                           &network->sl,         &copy.resting_count,  &resting->pkey,
+                           &resting->owner,      &resting->network_id, &resting->since,
+                           &copy.host_count,     &host->host_id,       &host->key[31],
+                           &host->since,         &copy.port_count,     &port->guid,
+                           &port->host_id,       &port->switch_guid,   &port->switch_port,
+                           &port->since,         &copy.daemon_count,   &daemon->address,
+                           &daemon->curve[31],   &daemon->sign[31],    &daemon->since,
+                           &copy.fence_count,    &fence->host_id,      &fence->wish,
+                           &fence->asked,        &fence->since,        &copy.fenced_port_count,
+                           &fenced->host_id,     &fenced->guid,        &fenced->switch_guid,
+                           &fenced->switch_port, &fenced->state,       &fenced->answer,
+                           &fenced->since};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint8_t *byte = parts[i];
+        *byte ^= 1;
         assert_false(oneib_ledger_equal(&ledger, &copy));
-        oneib_ledger_clear(&copy);
+        *byte ^= 1;
+        assert_true(oneib_ledger_equal(&ledger, &copy));
     }
+    oneib_ledger_clear(&copy);
     oneib_ledger_clear(&ledger);
 }
 
@@ -435,11 +484,13 @@ int main(void)
         cmocka_unit_test(one_key_is_never_two_networks),
         cmocka_unit_test(a_service_level_stands_beside_the_key_and_goes_with_it),
         cmocka_unit_test(what_is_no_key_is_given_to_nobody),
+        cmocka_unit_test(what_is_no_key_a_networks_or_rests_already_is_not_laid_to_rest),
         cmocka_unit_test(the_key_of_a_network_that_is_gone_rests),
         cmocka_unit_test(a_network_without_a_key_leaves_nothing_to_rest),
         cmocka_unit_test(the_key_that_another_replaces_rests),
         cmocka_unit_test(a_fence_and_its_ports_are_written_and_lifted_together),
         cmocka_unit_test(a_fenced_port_is_no_port_without_a_guid_or_half_a_place),
+        cmocka_unit_test(what_is_written_of_a_fence_is_read),
         cmocka_unit_test(a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
