@@ -70,19 +70,11 @@ static struct peer *find_peer(const struct oneib_grants_server *server,
     return ONEIB_FIND(&sought, server->peers, server->peer_count, compare_peers);
 }
 
-static size_t without_doubles(struct peer *peers, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || compare_peers(&peers[kept - 1], &peers[i]) != 0)
-            peers[kept++] = peers[i];
-    return kept;
-}
-
+/* Of a key that is given twice both are alike, and one of them is always the one that is found. */
 void oneib_grants_server_admit(struct oneib_grants_server *server,
                                const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count)
 {
-    struct peer *peers = oneib_alloc(count + (count == 0), sizeof *peers);
+    struct peer *peers = oneib_alloc(count, sizeof *peers);
     for (size_t i = 0; i < count; i++) {
         const struct peer *known = find_peer(server, keys[i]);
         if (known)
@@ -92,7 +84,7 @@ void oneib_grants_server_admit(struct oneib_grants_server *server,
     ONEIB_SORT(peers, count, compare_peers);
     free(server->peers);
     server->peers = peers;
-    server->peer_count = without_doubles(peers, count);
+    server->peer_count = count;
 }
 
 /* ---- the handshake's question ---------------------------------------------------------------- */
