@@ -17,7 +17,7 @@ struct port_use {
     oneib_guid port;
     uint32_t network_id;
     oneib_pkey pkey;
-    bool reported; /* the node's table says so; else it has been granted it */
+    bool reported; /* the node's table says so; else it was sent a grant of it */
     bool limited;  /* ... to a limited member */
 };
 
@@ -214,12 +214,14 @@ static void add_use_on(struct gating *gating, const struct oneib_host *host, con
     }
 }
 
-static void add_granted(struct gating *gating, const struct oneib_host *host,
-                        const struct oneib_grant *grants, size_t count)
+/* What is granted and was not sent is desired. */
+static void add_sent(struct gating *gating, const struct oneib_host *host,
+                     const struct oneib_grant_list *sent)
 {
-    for (size_t i = 0; i < count; i++)
-        add_use_on(gating, host, grants[i].device, grants[i].port,
-                   (struct port_use){.network_id = grants[i].network_id, .pkey = grants[i].pkey});
+    for (size_t i = 0; i < sent->count; i++)
+        add_use_on(gating, host, sent->items[i].device, sent->items[i].port,
+                   (struct port_use){.network_id = sent->items[i].network_id,
+                                     .pkey = sent->items[i].pkey});
 }
 
 static void add_reported(struct gating *gating, const struct oneib_host *host,
@@ -236,15 +238,12 @@ static void add_reported(struct gating *gating, const struct oneib_host *host,
 
 static void add_uses_of(struct gating *gating, const struct oneib_host *host)
 {
-    const struct oneib_host_grants *grants = oneib_grants_of_host(gating->input->grants, host->id);
     const struct oneib_node_snapshot *snapshot =
         oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
-    if (grants)
-        add_granted(gating, host, grants->items, grants->count);
     if (!snapshot)
         return;
     if (snapshot->sent)
-        add_granted(gating, host, snapshot->sent->items, snapshot->sent->count);
+        add_sent(gating, host, snapshot->sent);
     add_reported(gating, host, snapshot->records, snapshot->record_count);
 }
 

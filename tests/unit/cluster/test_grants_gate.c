@@ -216,6 +216,10 @@ static void a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody(v
     pass(played);
     assert_gated(played, 0x102, port_of(1), "full");
     assert_gated(played, 0x102, port_of(50), "full");
+    played->scene.cloud.hosts[0].vfs_limit = 1; /* it has some, though no probe has told of them */
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(50), "full");
 }
 
 static void a_silent_node_holds_up_its_own_ports_alone(void **state)
@@ -689,6 +693,27 @@ static void a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says(void 
     node_of(played, 1)->record_count = 0;
     pass(played);
     assert_gated(played, 0x102, port_of(1), "full");
+}
+
+/* What is open somewhere keeps no key on a port where nothing can be open by it. */
+static void what_is_open_counts_on_no_other_hosts_port_that_no_probe_reports(void **state)
+{
+    struct grant_scene *played = *state;
+    settle_and_end_vm(played);
+    pin_port(played, 1, port_of(11));
+    add_node(played, 2);
+    pin_port(played, 2, port_of(2));
+    add_guid(&played->scene, &played->scene.in_force.items[0], port_of(11), ONEIB_FULL);
+    add_guid(&played->scene, &played->scene.in_force.items[0], port_of(2), ONEIB_FULL);
+    played->scene.cloud.hosts[1].port_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x101, port_of(11), "none"); /* the VF's port is reported */
+    assert_gated(played, 0x101, port_of(2), "none");
+    played->scene.cloud.hosts[0].port_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(11), "full");
+    assert_gated(played, 0x101, port_of(2), "none");
 }
 
 /* Another host has the adapter now, and says so. */
@@ -1183,6 +1208,7 @@ int main(void)
         GRANT_TEST(the_default_partition_and_the_static_ones_are_as_desired),
         GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_a_static_partition),
         GRANT_TEST(a_port_that_no_probe_reports_is_the_hosts_that_the_ledger_says),
+        GRANT_TEST(what_is_open_counts_on_no_other_hosts_port_that_no_probe_reports),
         GRANT_TEST(a_port_that_another_host_reports_waits_for_that_one_alone),
         GRANT_TEST(nothing_comes_to_a_port_of_a_host_that_is_gone),
         GRANT_TEST(what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys),
