@@ -177,6 +177,9 @@ static void a_nodes_file_that_is_damaged_or_no_secret_is_replaced(void **state)
     snprintf(longer, sizeof longer, "%s%2000d\n", text, 0);
     assert_replaced(longer, 0600);
     assert_replaced("", 0600);
+    snprintf(longer, sizeof longer, "%s", text);
+    *strstr(longer, "curve=") = 'C';
+    assert_replaced(longer, 0600);
     for (size_t length = strlen(text); length-- > 0; length -= length % 7) {
         snprintf(longer, sizeof longer, "%.*s", (int)length, text);
         assert_replaced(longer, 0600);
@@ -250,6 +253,9 @@ static void a_daemons_file_that_is_damaged_or_no_secret_is_refused_and_kept(void
     assert_daemon_refused(text, 0604, ONEIB_ERROR_REFUSED);
     assert_daemon_refused("", 0600, ONEIB_ERROR_INPUT);
     snprintf(longer, sizeof longer, "%.*s", (int)strlen(text) - 1, text);
+    assert_daemon_refused(longer, 0600, ONEIB_ERROR_INPUT);
+    snprintf(longer, sizeof longer, "%s", text);
+    *strstr(longer, "sign=") = 'S';
     assert_daemon_refused(longer, 0600, ONEIB_ERROR_INPUT);
     snprintf(longer, sizeof longer, "%s#\n", text);
     assert_daemon_refused(longer, 0600, ONEIB_ERROR_INPUT);
