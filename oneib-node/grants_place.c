@@ -6,8 +6,6 @@
 #include "hca/attribute.h"
 #include "hca/place.h"
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

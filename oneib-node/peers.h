@@ -11,7 +11,6 @@
 #include "oneib-node/requests.h"
 #include "oneib-node/sockets.h"
 #include <poll.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include "oneib-node/become.h"
 #include "oneib-node/internet.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include "oneib/verb_check.h"
 #include "partitions/opensm_keys.h"
 #include "sm/kind.h"
-#include <errno.h>
 #include <grp.h>
 #include <libgen.h>
 #include <pwd.h>

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out from UFM. */
-#include "cluster/desired.h"
 #include "oneib/verb_check.h"
-#include "sm/kind.h"
-#include "sync/sync.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #define NAME "ufm"
 

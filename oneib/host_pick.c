@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "opennebula/documents.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int read_hosts(const struct oneib_session *session, struct oneib_host_pick *pick,

@@ -3,7 +3,6 @@
 #include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
-#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #ifndef ONEIB_ONEIB_PLACES_H
 #define ONEIB_ONEIB_PLACES_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cluster/port_index.h"
 #include "sync/sync.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/qos_links.h"
 #include "fabric/routes_read.h"
-#include "partitions/qos.h"
 #include <inttypes.h>
 
 #define NAME_COLUMNS 24

@@ -3,7 +3,6 @@
 #ifndef ONEIB_ONEIB_STATE_H
 #define ONEIB_ONEIB_STATE_H
 
-#include "base/error.h"
 #include "oneib/output.h"
 #include "partitions/subnet.h"
 #include "sync/sync.h"

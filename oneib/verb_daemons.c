@@ -4,8 +4,6 @@
 #include "grants/seal.h"
 #include "oneib/json.h"
 #include "oneib/open.h"
-#include "oneib/options.h"
-#include "oneib/output.h"
 #include "opennebula/ledger_document.h"
 #include <stdio.h>
 

@@ -14,7 +14,6 @@
 #include "oneib/output.h"
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -9,11 +9,9 @@
 #include "oneib/open.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
-#include "opennebula/documents.h"
 #include "opennebula/ledger_document.h"
 #include "sync/lock.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -5,7 +5,6 @@
 #include "cluster/names.h"
 #include "oneib/command_read.h"
 #include "oneib/json.h"
-#include "oneib/options.h"
 #include "oneib/output.h"
 #include "sync/leaves.h"
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "oneib/json.h"
 #include "oneib/key_files.h"
 #include "oneib/open.h"
-#include "oneib/options.h"
 #include "oneib/output.h"
 #include <limits.h>
 #include <stdlib.h>

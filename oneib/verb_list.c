@@ -2,7 +2,6 @@
 #include "oneib/command_owner.h"
 #include "oneib/command_read.h"
 #include "oneib/json.h"
-#include "oneib/options.h"
 #include "oneib/state.h"
 
 #define COLUMN_NAME (1u << 1)

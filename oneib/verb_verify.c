@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/command_read.h"
 #include "oneib/deviations.h"
-#include "oneib/options.h"
 #include "oneib/places.h"
 #include "oneib/vport_words.h"
 #include "sm/kind.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/vport_words.h"
-#include "ib/guid.h"
 
 void oneib_vports_note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings)
 {

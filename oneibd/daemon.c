@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "oneibd/signals.h"
 #include "sync/lock.h"
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

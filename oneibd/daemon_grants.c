@@ -3,7 +3,6 @@
  * docs/design/grants.md. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "cluster/fence.h"

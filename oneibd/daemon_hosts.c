@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"

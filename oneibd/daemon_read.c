@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
-#include "base/log.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 

@@ -3,7 +3,6 @@
 #ifndef ONEIB_ONEIBD_DAEMON_REPORT_H
 #define ONEIB_ONEIBD_DAEMON_REPORT_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
 #include "partitions/partition.h"

@@ -9,7 +9,6 @@
 #ifndef ONEIB_ONEIBD_HOST_KEYS_H
 #define ONEIB_ONEIBD_HOST_KEYS_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include "cluster/ledger.h"
 #include <stdbool.h>

@@ -9,7 +9,6 @@
 #ifndef ONEIB_ONEIBD_IDENTITY_H
 #define ONEIB_ONEIBD_IDENTITY_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
 #include "cluster/ledger.h"

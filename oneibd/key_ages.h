@@ -9,7 +9,6 @@
 #ifndef ONEIB_ONEIBD_KEY_AGES_H
 #define ONEIB_ONEIBD_KEY_AGES_H
 
-#include "base/error.h"
 #include "grants/grants_message.h"
 #include "ib/pkey.h"
 #include <stddef.h>

@@ -6,7 +6,6 @@
 #ifndef ONEIB_ONEIBD_NODES_H
 #define ONEIB_ONEIBD_NODES_H
 
-#include "base/error.h"
 #include "cluster/grants.h"
 #include "grants/grants_message.h"
 #include "oneibd/identity.h"

@@ -9,7 +9,6 @@
 #include "cluster/twin_ports.h"
 #include "oneibd/daemon.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* How long a place may be old: a cable that is moved at once leaves all ports as they were, with

@@ -3,7 +3,6 @@
 #ifndef ONEIB_ONEIBD_POSTPONE_H
 #define ONEIB_ONEIBD_POSTPONE_H
 
-#include "base/error.h"
 #include "cluster/roster.h"
 #include "partitions/partition.h"
 

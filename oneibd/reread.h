@@ -8,7 +8,6 @@
 #ifndef ONEIB_ONEIBD_ECHO_H
 #define ONEIB_ONEIBD_ECHO_H
 
-#include "base/error.h"
 #include "opennebula/cache.h"
 #include "opennebula/events.h"
 #include <stdbool.h>

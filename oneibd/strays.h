@@ -7,7 +7,6 @@
 #ifndef ONEIB_ONEIBD_STRAYS_H
 #define ONEIB_ONEIBD_STRAYS_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
 #include "cluster/grants.h"

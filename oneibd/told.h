@@ -7,9 +7,7 @@
 #ifndef ONEIB_ONEIBD_TOLD_H
 #define ONEIB_ONEIBD_TOLD_H
 
-#include "base/error.h"
 #include "cluster/grants.h"
-#include <stdbool.h>
 #include <stddef.h>
 
 /* How long what the daemon before may have sent counts: a node that follows a list without it has

@@ -3,7 +3,6 @@
 #ifndef ONEIB_ONEIBD_TRAIL_H
 #define ONEIB_ONEIBD_TRAIL_H
 
-#include "base/error.h"
 #include "cluster/news.h"
 #include "cluster/roster.h"
 #include "sync/sync.h"

@@ -10,7 +10,6 @@
 #include "scheduler/asked_http.h"
 #include "scheduler/patience.h"
 #include "scheduler/placing.h"
-#include <errno.h>
 #include <stdio.h>
 
 static const char help[] = "usage: schedule [--config FILE]\n";

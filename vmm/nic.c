@@ -7,7 +7,6 @@
 #include "hca/reservations.h"
 #include "live/live.h"
 #include "node/driver.h"
-#include "node/driver_nics.h"
 #include "vmm/actions.h"
 #include "vmm/plan.h"
 #include "vmm/plug.h"

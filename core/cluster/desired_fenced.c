@@ -8,7 +8,6 @@
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include "cluster/fence.h"
-#include <stdlib.h>
 
 static void add_member(struct oneib_work *work, oneib_guid guid)
 {

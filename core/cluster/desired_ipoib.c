@@ -3,7 +3,6 @@
 #include "cluster/desired_internal.h"
 #include "ib/ipoib.h"
 #include <inttypes.h>
-#include <stdio.h>
 
 /* What all adapters' ports support. Adapters that are faster than every switch do not count for
  * more than the fastest link has: nobody could join such a group. */

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool may_be_a_clusters(oneib_pkey pkey)

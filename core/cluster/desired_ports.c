@@ -6,7 +6,6 @@
 #include "cluster/desired_internal.h"
 #include "cluster/host_port.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 ONEIB_ORDER_BY(compare_owners, struct oneib_port_owner, guid, host_id);

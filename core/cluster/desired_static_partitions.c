@@ -5,7 +5,6 @@
 #include "cluster/desired_internal.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool looks_like_a_cluster(const char *name)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/fence.h"
 #include "base/array.h"
-#include "cluster/names.h"
 #include "cluster/port_index.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/grant.h"
 #include "base/order.h"
-#include <stdlib.h>
 #include <string.h>
 
 int oneib_grant_compare(const struct oneib_grant *left, const struct oneib_grant *right)

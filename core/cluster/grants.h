@@ -11,7 +11,6 @@
 #ifndef ONEIB_CLUSTER_GRANTS_H
 #define ONEIB_CLUSTER_GRANTS_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include "cluster/desired.h"
 #include "cluster/grant.h"

@@ -7,9 +7,7 @@
 #ifndef ONEIB_CLUSTER_HELD_PLACES_H
 #define ONEIB_CLUSTER_HELD_PLACES_H
 
-#include "base/error.h"
 #include "cluster/desired.h"
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

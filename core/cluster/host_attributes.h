@@ -7,7 +7,6 @@
 #ifndef ONEIB_CLUSTER_HOST_ATTRIBUTES_H
 #define ONEIB_CLUSTER_HOST_ATTRIBUTES_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include <stddef.h>
 #include <stdint.h>

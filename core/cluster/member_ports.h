@@ -7,7 +7,6 @@
 #ifndef ONEIB_CLUSTER_MEMBER_PORTS_H
 #define ONEIB_CLUSTER_MEMBER_PORTS_H
 
-#include "base/error.h"
 #include "cluster/desired.h"
 #include "ib/guid.h"
 #include "partitions/partition.h"

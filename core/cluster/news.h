@@ -10,7 +10,6 @@
 #ifndef ONEIB_CLUSTER_NEWS_H
 #define ONEIB_CLUSTER_NEWS_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cluster/cloud.h"
 #include "cluster/desired.h"

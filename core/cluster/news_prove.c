@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the ports say of the news: no claim before it is proved. */
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/stable_sort.h"

@@ -3,7 +3,6 @@
 #ifndef ONEIB_CLUSTER_PORT_INDEX_H
 #define ONEIB_CLUSTER_PORT_INDEX_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include "partitions/partition.h"
 #include <stddef.h>

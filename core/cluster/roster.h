@@ -6,7 +6,6 @@
 #ifndef ONEIB_CLUSTER_ROSTER_H
 #define ONEIB_CLUSTER_ROSTER_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include "cluster/desired.h"
 #include "cluster/standing.h"

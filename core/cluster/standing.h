@@ -6,7 +6,6 @@
 #include "cluster/desired.h"
 #include "ib/pkey.h"
 #include "partitions/subnet.h"
-#include <stdbool.h>
 #include <stddef.h>
 
 enum oneib_standing {

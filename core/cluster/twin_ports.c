@@ -2,7 +2,6 @@
 #include "cluster/twin_ports.h"
 #include "base/memory.h"
 #include "base/order.h"
-#include "cluster/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #ifndef ONEIB_CLUSTER_TWIN_PORTS_H
 #define ONEIB_CLUSTER_TWIN_PORTS_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
 #include "cluster/fence.h"

@@ -8,7 +8,6 @@
 #include "domain/domains.h"
 #include "domain/tuning_internal.h"
 #include "ib/dummy_mac.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define BUSES 256

@@ -5,7 +5,6 @@
 #include "domain/tuning_internal.h"
 #include "domain/xml_tree.h"
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

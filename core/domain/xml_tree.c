@@ -5,7 +5,6 @@
 #include "domain/document.h"
 #include <libxml/parser.h>
 #include <libxml/xmlsave.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING)

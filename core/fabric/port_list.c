@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "ib/pkey.h"
-#include <errno.h>
 #include <inttypes.h>
 
 #define LIDS_PER_BLOCK 64 /* of a LinearForwardingTable */

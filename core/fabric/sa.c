@@ -2,7 +2,6 @@
 /* Queries of the subnet administration. */
 #include "fabric/fabric_internal.h"
 
-#include "base/array.h"
 #include <errno.h>
 
 /* SA header (IBA 1.2.1, 15.2.1.1) and RMPP header (13.6.2.1). */

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "fabric/fabric_internal.h"
 #include "fabric/mad_jobs.h"
-#include <stdlib.h>
 
 #define VIRTUALIZATION_INFO 0xffb0
 #define VNODE_INFO 0xffb2

@@ -3,7 +3,6 @@
 #include "base/order.h"
 #include "grants/seal.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of what there are many of: what does not fit cannot be sent at all. */

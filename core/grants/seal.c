@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

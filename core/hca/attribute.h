@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include <dirent.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 /* An adapter's virtual functions. */
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "hca/attribute.h"
 #include "hca/hca_internal.h"
 #include "hca/place.h"

@@ -5,7 +5,6 @@
 #include "hca/firmware.h"
 #include "hca/hca_internal.h"
 #include "hca/place.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define PORT 1 /* each function of mlx5 is a device with one port */

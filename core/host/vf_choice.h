@@ -4,7 +4,6 @@
 #define ONEIB_HOST_VF_CHOICE_H
 
 #include "base/error.h"
-#include "ib/device.h"
 #include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,6 @@
 #include "ib/guid.h"
 #include "base/number.h"
 #include "base/order.h"
-#include <stdlib.h>
 
 /* First byte of an EUI-64 with the U/L bit set and the group bit clear. */
 #define LOCALLY_ADMINISTERED 0x02

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ib/qos_class.h"
 #include "base/number.h"
-#include <ctype.h>
 #include <string.h>
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"

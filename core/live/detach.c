@@ -10,7 +10,6 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "live/live.h"
 #include "live/live_internal.h"

@@ -3,7 +3,6 @@
 #ifndef ONEIB_OPENNEBULA_CACHE_MERGE_H
 #define ONEIB_OPENNEBULA_CACHE_MERGE_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
 #include "opennebula/pools_internal.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "opennebula/documents_internal.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a value that is shown in a finding. */

@@ -4,8 +4,6 @@
 #include "cluster/names.h"
 #include "opennebula/documents_internal.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* oned's own limit for a name is 128 characters of up to four bytes. */

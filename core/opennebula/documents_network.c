@@ -2,12 +2,10 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "cluster/names.h"
 #include "ib/dummy_mac.h"
 #include "opennebula/documents_internal.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

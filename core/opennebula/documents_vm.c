@@ -4,7 +4,6 @@
 #include "opennebula/documents_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WORD_LENGTH 64

@@ -8,7 +8,6 @@
 #include "xml/values.h"
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define VERSION "1"

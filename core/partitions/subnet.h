@@ -6,7 +6,6 @@
 #ifndef ONEIB_PARTITIONS_SUBNET_H
 #define ONEIB_PARTITIONS_SUBNET_H
 
-#include "base/error.h"
 #include "base/finding.h"
 #include "ib/guid.h"
 #include "partitions/partition.h"

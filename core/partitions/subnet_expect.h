@@ -4,7 +4,6 @@
 #ifndef ONEIB_PARTITIONS_SUBNET_EXPECT_H
 #define ONEIB_PARTITIONS_SUBNET_EXPECT_H
 
-#include "base/error.h"
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include <stdbool.h>

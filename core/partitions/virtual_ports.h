@@ -9,7 +9,6 @@
 #ifndef ONEIB_PARTITIONS_VIRTUAL_PORTS_H
 #define ONEIB_PARTITIONS_VIRTUAL_PORTS_H
 
-#include "base/error.h"
 #include "ib/guid.h"
 #include "ib/pkey.h"
 #include "partitions/subnet.h"

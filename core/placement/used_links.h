@@ -6,7 +6,6 @@
 #ifndef ONEIB_PLACEMENT_USED_LINKS_H
 #define ONEIB_PLACEMENT_USED_LINKS_H
 
-#include "base/error.h"
 #include "ib/guid.h"
 #include "topology/routes_meet.h"
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #ifndef ONEIB_PLACEMENT_WINDOW_H
 #define ONEIB_PLACEMENT_WINDOW_H
 
-#include "base/error.h"
 #include "cluster/cloud.h"
 #include "ib/guid.h"
 #include "placement/used_links.h"

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "partitions/qos_policy.h"
 #include "sm/sm_internal.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* A rule is some 30 bytes, and there are 32,767 keys at most. */

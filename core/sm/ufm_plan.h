@@ -7,7 +7,6 @@
 #ifndef ONEIB_SM_UFM_PLAN_H
 #define ONEIB_SM_UFM_PLAN_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include "partitions/partition.h"
 #include "sm/ufm_answer.h"

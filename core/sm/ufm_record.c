@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SIZE_MAX_READ ((size_t)16 << 20)

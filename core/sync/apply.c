@@ -2,11 +2,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "fabric/opensm_process.h"
 #include "sync/reassignment.h"
 #include "sync/sync.h"
 #include "sync/watch.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* opensm can sleep through a SIGHUP for up to ten seconds (between its check of the flag and a

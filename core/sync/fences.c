@@ -6,7 +6,6 @@
 #include "opennebula/ledger_document.h"
 #include "sync/lock.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define SUFFIX "fences"

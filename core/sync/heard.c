@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/heard.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "sync/lock.h"
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "base/finding.h"
 #include "cluster/grants.h"
 #include "host/vf_record.h"
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/order.h"
-#include "cluster/port_index.h"
 #include "sync/classes.h"
 #include "sync/sharing.h"
 #include <stdlib.h>

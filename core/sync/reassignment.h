@@ -7,7 +7,6 @@
 #ifndef ONEIB_SYNC_REASSIGNMENT_H
 #define ONEIB_SYNC_REASSIGNMENT_H
 
-#include "base/error.h"
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include <stdbool.h>

@@ -3,11 +3,9 @@
 #include "base/file.h"
 #include "cluster/port_index.h"
 #include "ib/ipoib.h"
-#include "sm/kind.h"
 #include "sync/classes.h"
 #include "sync/fences.h"
 #include "sync/sync.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* 100,000 members take about 3 MB; a file of opensm's that is larger than this is not one. */

@@ -6,7 +6,6 @@
 #ifndef ONEIB_SYNC_WATCH_H
 #define ONEIB_SYNC_WATCH_H
 
-#include "base/error.h"
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #ifndef ONEIB_TOPOLOGY_ROUTES_H
 #define ONEIB_TOPOLOGY_ROUTES_H
 
-#include "base/error.h"
 #include "cluster/fence.h"
 #include "ib/guid.h"
 #include "partitions/subnet.h"

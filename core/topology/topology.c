@@ -2,7 +2,6 @@
 #include "topology/topology.h"
 #include "base/array.h"
 
-#include "topology/topology_ends.h"
 #include <stdlib.h>
 
 /* A subnet's ports are sorted. */

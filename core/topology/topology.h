@@ -3,7 +3,6 @@
 #ifndef ONEIB_TOPOLOGY_TOPOLOGY_H
 #define ONEIB_TOPOLOGY_TOPOLOGY_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cluster/cloud.h"
 #include "partitions/partition.h"

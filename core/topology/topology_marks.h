@@ -4,7 +4,6 @@
 #define ONEIB_TOPOLOGY_TOPOLOGY_MARKS_H
 
 #include "topology/topology_ends.h"
-#include <stdbool.h>
 
 struct oneib_mark {
     oneib_guid port_guid;

@@ -6,7 +6,6 @@
 #include "topology/topology_marks.h"
 #include "topology/topology_palette.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 #define FONT "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
 #define MARGIN 32

@@ -9,7 +9,6 @@
 #include "hca/firmware.h"
 #include "hca/place.h"
 #include "vf/vf_internal.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "host/vf_choice.h"
 #include "vf/vf_internal.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define VFIO_DRIVER "vfio-pci"

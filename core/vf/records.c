@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define PATH_SIZE 1024
 

@@ -10,7 +10,6 @@
 #ifndef ONEIB_VF_VF_INTERNAL_H
 #define ONEIB_VF_VF_INTERNAL_H
 
-#include "base/clock.h"
 #include "config/config.h"
 #include "hca/hca.h"
 #include "hca/vf_control.h"

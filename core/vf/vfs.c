@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "hca/reservations.h"
 #include "vf/vf_internal.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -10,7 +10,6 @@
 #ifndef ONEIB_XML_SHORTEN_H
 #define ONEIB_XML_SHORTEN_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include <stddef.h>
 

@@ -2,7 +2,6 @@
 #include "oneib-node/oneib-grants/link.h"
 #include "base/clock.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
