@@ -38,9 +38,8 @@ int oneib_user_find(const char *name, const char *program, struct oneib_user *us
     if (!found)
         return oneib_fail(
             err, ONEIB_ERROR_NOT_FOUND,
-            "there is no user \"%s\", whom %s is to run as: 'install.sh --node' makes "
-            "one",
-            name, program);
+            "there is no user \"%s\", whom %s is to run as: 'install.sh --node' makes one", name,
+            program);
     if (found->pw_uid == 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "\"%s\", whom %s is to run as, is root", name,
                           program);

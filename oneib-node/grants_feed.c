@@ -358,9 +358,7 @@ static void keep_running(struct oneib_grant_feed *feed)
         return;
     }
     oneib_fail(&err, ONEIB_ERROR_TIMEOUT,
-               PROGRAM " has not said anything for %u s, and is started "
-                       "again",
-               SILENCE_MS / 1000);
+               PROGRAM " has not said anything for %u s, and is started again", SILENCE_MS / 1000);
     note_trouble(feed, &err);
     start_later(feed);
 }

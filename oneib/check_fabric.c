@@ -120,8 +120,7 @@ static void check_content(const char *path, const char *data, size_t length,
     else
         oneib_check_add(checks, ONEIB_CHECK_WARN, name,
                         "look at 'oneib plan', move what must stay to the static partitions, then "
-                        "take the file "
-                        "over with 'oneib sync --force'",
+                        "take the file over with 'oneib sync --force'",
                         "%s was not written by oneib", path);
     oneib_partition_table_clear(&table);
 }

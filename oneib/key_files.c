@@ -92,8 +92,7 @@ static int write_new(int directory, const char *name, const struct oneib_text *t
     if (fd < 0 && errno == EEXIST)
         return oneib_fail(
             err, ONEIB_ERROR_REFUSED,
-            "%s is there already: name another directory, so that no key that is in use "
-            "is lost",
+            "%s is there already: name another directory, so that no key that is in use is lost",
             name);
     if (fd < 0 || fchmod(fd, 0600) < 0)
         return oneib_fail_errno(err, errno, "making %s", name);

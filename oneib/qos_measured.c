@@ -316,10 +316,9 @@ static void append_meaning(const struct measured *measured, struct oneib_text *t
         several += has_several_levels(measured, &measured->hops[i]);
     oneib_text_printf(
         text,
-        "\nUSED and WAITED were counted for %u s: the share of the link's data rate, "
-        "and how many\nticks (of the device's own) a second packets waited there. Both "
-        "are of all lanes of the\nlink together; SHARE and WAIT PER HOP are what each "
-        "SL is promised.\n",
+        "\nUSED and WAITED were counted for %u s: the share of the link's data rate, and how "
+        "many\nticks (of the device's own) a second packets waited there. Both are of all lanes of "
+        "the\nlink together; SHARE and WAIT PER HOP are what each SL is promised.\n",
         measured->seconds);
     if (several)
         oneib_text_printf(text,

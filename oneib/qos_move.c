@@ -170,9 +170,8 @@ static void append_group(const struct move *move, struct oneib_text *text)
     else if (group_is_old(move))
         oneib_text_printf(
             text,
-            "Its multicast group has SL %u: new paths have the new SL, and IPoIB goes "
-            "on with the old one until all\nof its VMs have been stopped at one "
-            "time.\n",
+            "Its multicast group has SL %u: new paths have the new SL, and IPoIB goes on with the "
+            "old one until all\nof its VMs have been stopped at one time.\n",
             move->group.sl);
 }
 

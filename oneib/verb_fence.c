@@ -226,8 +226,7 @@ static const char *outcome_shown(const struct work *work)
         return "is fenced no more.";
     return work->wish == ONEIB_FENCE_LIFT
                ? "is still fenced: that is lifted as soon as its oneib-node reports an empty "
-                 "table. "
-                 "Does it run there, and are the VMs of before gone (virsh list)?"
+                 "table. Does it run there, and are the VMs of before gone (virsh list)?"
                : "is still fenced: does oneibd run beside the master subnet manager?";
 }
 

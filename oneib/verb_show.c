@@ -40,13 +40,10 @@ static const char *reason(enum oneib_member_status member_status)
                "findings";
     case ONEIB_MEMBER_STATUS_NO_KEY:
         return "the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
-               "network "
-               "without VLAN_ID";
+               "network without VLAN_ID";
     case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
         return "another network, or a static partition of the operator's, has this P_Key: give "
-               "this network "
-               "another "
-               "VLAN_ID";
+               "this network another VLAN_ID";
     case ONEIB_MEMBER_STATUS_NO_HCA:
         return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
                "findings, its probes and the network's PHYDEV";

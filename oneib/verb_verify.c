@@ -118,8 +118,7 @@ static void judge_file(struct oneib_reading *reading)
         return;
     oneib_findings_note(
         &reading->findings, ONEIB_VIOLATION, "partitions-unreadable",
-        "put it right with 'oneib sync', or 'oneib sync --force' when it was "
-        "somebody else's",
+        "put it right with 'oneib sync', or 'oneib sync --force' when it was somebody else's",
         "%s %s: when opensm reads it next, it makes everybody a full member of "
         "the default partition",
         path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");

@@ -94,8 +94,7 @@ static void note_doubled(struct oneib_daemon *daemon, const struct oneib_node *n
     oneib_findings_note(
         &daemon->grant_findings, ONEIB_WARNING, "node-key-twice",
         "on the machine that was made from the host's disk: remove /var/lib/oneib-node/key, "
-        "restart "
-        "oneib-node",
+        "restart oneib-node",
         "%s: two machines report with its key of oneib-node's: neither counts",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
 }

@@ -153,8 +153,7 @@ static const struct number gauges[] = {
      "Members that are virtual ports (VFs on mlx5), of which nobody has read what they hold."},
     {"oneib_members_unserved", OF(members_unserved),
      "Members that are virtual ports, where sm.kind says that the subnet manager has none: they "
-     "get "
-     "no P_Key."},
+     "get no P_Key."},
     {"oneib_virtual_ports_verified", OF(virtual_ports_verified),
      "Virtual ports (VFs on mlx5) that the last reading of the fabric compared with the "
      "partitions."},

@@ -158,16 +158,14 @@ static void report(const struct oneib_stray *stray, const struct oneib_cloud *cl
         oneib_findings_note(findings, ONEIB_WARNING, "vf-orphan",
                             "detach it there with virsh, or power the VM off",
                             "%s: the domain of VM %" PRIu32
-                            " has VF %s of a NIC %u that OpenNebula does not know; it is "
-                            "closed",
+                            " has VF %s of a NIC %u that OpenNebula does not know; it is closed",
                             host.text, record->vm_id, vf, record->nic_id);
         return;
     case ONEIB_STRAY_ZOMBIE:
         oneib_findings_note(findings, ONEIB_WARNING, "vf-zombie",
                             "look at the domain on the host, then end it with virsh destroy",
                             "%s: a domain of VM %" PRIu32
-                            " runs with VF %s, and OpenNebula has no such VM there; it is "
-                            "closed",
+                            " runs with VF %s, and OpenNebula has no such VM there; it is closed",
                             host.text, record->vm_id, vf);
         return;
     }

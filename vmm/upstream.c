@@ -38,9 +38,8 @@ int oneib_upstream_check_caller(const struct oneib_upstream *upstream, struct on
     if (!upstream->interrupted || !*upstream->interrupted)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                      "the action was told to end by a signal, as when the connection to this "
-                      "host is lost or it is shutting down, before it could not be undone: do it "
-                      "again");
+                      "the action was told to end by a signal, as when the connection to this host "
+                      "is lost or it is shutting down, before it could not be undone: do it again");
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */

@@ -91,8 +91,7 @@ static void say_invalid_rate(struct oneib_work *work, const struct oneib_network
     oneib_findings_note(work->findings, ONEIB_WARNING, "rate-invalid",
                         "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
                         "... Gb/s, or remove it",
-                        "%s has an IB_RATE of %u, which is no InfiniBand "
-                        "rate: it is ignored",
+                        "%s has an IB_RATE of %u, which is no InfiniBand rate: it is ignored",
                         oneib_name_network(work, network->id).text, network->rate_gbps);
 }
 

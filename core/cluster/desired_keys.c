@@ -205,9 +205,8 @@ void oneib_entitle(struct oneib_work *work)
 static void say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
     oneib_findings_note(work->findings, ONEIB_VIOLATION, "nic-unleased",
-                        "read the VM's document (onevm show -x): if oned did not make this "
-                        "NIC, somebody forged it; "
-                        "terminate the VM",
+                        "read the VM's document (onevm show -x): if oned did not make this NIC, "
+                        "somebody forged it; terminate the VM",
                         "%s says that it is of %s"
                         ", and that network leases it no address: it gets nothing",
                         oneib_name_nic(work, attachment).text,

@@ -35,9 +35,8 @@ static void say_port_conflict(struct oneib_work *work, const struct oneib_port_o
                               uint32_t other)
 {
     oneib_findings_note(work->findings, ONEIB_VIOLATION, "port-conflict",
-                        "run the probes of both hosts again (onehost forceupdate); when an "
-                        "adapter has moved, remove "
-                        "IB_HCA from the host that has lost it",
+                        "run the probes of both hosts again (onehost forceupdate); when an adapter "
+                        "has moved, remove IB_HCA from the host that has lost it",
                         "%s and %s both report port 0x%016" PRIx64
                         ": the first has it, VMs on the other get no members there",
                         oneib_name_host(work, owner->host_id).text,
@@ -109,15 +108,13 @@ static void examine_index0(struct oneib_work *work, struct oneib_port_owner *por
         refuse_port(work, port, severity_of_port(work, port), "port-full-member",
                     "run VMs on other hosts than the subnet manager and gateways, or take "
                     "the port out of default_partition.full_members",
-                    "it is a full member of the default partition, and so would every VF "
-                    "of it be");
+                    "it is a full member of the default partition, and so would every VF of it be");
         return;
     }
     if (oneib_static_takes_index0(work, port->guid))
         refuse_port(work, port, severity_of_port(work, port), "port-index0",
                     "remove indx0 from the static partition, or the port from it",
-                    "a static partition with indx0 lists it, and every VF of it "
-                    "would be a member");
+                    "a static partition with indx0 lists it, and every VF of it would be a member");
 }
 
 static bool is_mlx4(const struct oneib_hca_port *port)

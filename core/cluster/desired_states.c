@@ -83,8 +83,7 @@ static void say_unknown(struct oneib_work *work, const struct oneib_attachment *
                         bool kept)
 {
     oneib_findings_note(work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
-                        "update oneib: this release of OpenNebula has states that it does not "
-                        "know",
+                        "update oneib: this release of OpenNebula has states that it does not know",
                         "%s is in state %d/%d, which is not known: it %s",
                         oneib_name_nic(work, attachment).text, attachment->state,
                         attachment->lcm_state,

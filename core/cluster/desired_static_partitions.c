@@ -28,8 +28,7 @@ static int refuse_partition(const struct oneib_work *work, const struct oneib_pa
                           partition->name, partition->pkey);
     if (partition->pkey == 0 || partition->pkey > ONEIB_PKEY_DEFAULT)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "static partition \"%.31s\": 0x%04x is no P_Key; use 0x0001 to "
-                          "0x7ffe",
+                          "static partition \"%.31s\": 0x%04x is no P_Key; use 0x0001 to 0x7ffe",
                           partition->name, partition->pkey);
     if (work->static_use.keys[partition->pkey])
         return oneib_fail(err, ONEIB_ERROR_INPUT,

@@ -91,9 +91,8 @@ static void say_one(struct oneib_work *work, const struct oneib_network *network
     oneib_text_append(&fix, "; then attach again what was attached meanwhile, and set MTU if "
                             "the network had one");
     oneib_findings_note(work->findings, ONEIB_WARNING, "network-switched", fix.data,
-                        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs "
-                        "that run with it keep what "
-                        "they have; others get no InfiniBand from it",
+                        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs that run "
+                        "with it keep what they have; others get no InfiniBand from it",
                         oneib_name_network(work, network->id).text, driver.data);
 }
 

@@ -414,9 +414,8 @@ static void say_full(struct oneib_work *work, const struct table *table, size_t 
     oneib_findings_note(work->findings, ONEIB_WARNING, "port-full",
                         "move VMs of some of these networks to other hosts",
                         "port 0x%016" PRIx64 "%s holds %" PRIu32
-                        " P_Keys at most, those of the default partition and the static "
-                        "partitions included; it has %s; no "
-                        "room for %s",
+                        " P_Keys at most, those of the default partition and the static partitions "
+                        "included; it has %s; no room for %s",
                         table->entries->wishes->guid, host.data, capacity, fit.data, rest.data);
 }
 

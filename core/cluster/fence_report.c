@@ -38,9 +38,8 @@ static const struct trouble troubles[] = {
     [ONEIB_FENCE_BARRED] =
         {ONEIB_WARNING, "fence-port-barred",
          "see whether the port is the host's at all; if so, pull its cable",
-         "it is the master subnet manager's, a static member's, a full member of "
-         "the default partition, or in a partition of the operator's and in no "
-         "cluster"},
+         "it is the master subnet manager's, a static member's, a full member of the default "
+         "partition, or in a partition of the operator's and in no cluster"},
     [ONEIB_FENCE_UNPROVEN] = {ONEIB_WARNING, "fence-port-unproven",
                               "see whether the host has such a port at all; if so, pull its cable, "
                               "if not, remove IB_HCA from the host",

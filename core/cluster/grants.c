@@ -560,8 +560,7 @@ static void add_twice(struct work *work, struct placed *placed, struct oneib_gra
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, placed->host_id);
     oneib_findings_note(
         work->findings, ONEIB_WARNING, "guid-twice",
-        "when that host has failed: oneib fence; else end what is left of the "
-        "VM there",
+        "when that host has failed: oneib fence; else end what is left of the VM there",
         "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
         placed->grant.vm_id, placed->grant.nic_id,
         oneib_host_id_shown(work->input->cloud, placed->host_id).text, where, placed->grant.guid);
@@ -600,8 +599,7 @@ static void say_too_many(struct work *work, uint32_t host_id, size_t count)
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
     oneib_findings_note(
         work->findings, ONEIB_WARNING, "grants-full", "run fewer InfiniBand NICs on one host",
-        "%s has %zu InfiniBand NICs, and a list has room for %d: those that "
-        "came last get nothing",
+        "%s has %zu InfiniBand NICs, and a list has room for %d: those that came last get nothing",
         oneib_host_id_shown(work->input->cloud, host_id).text, count, ONEIB_GRANTS_MAX);
 }
 

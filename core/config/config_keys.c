@@ -43,8 +43,7 @@ static const char *check_unit(const char *string)
 {
     if (!consists_of(string, LETTERS_AND_DIGITS "_.:@\\-*"))
         return "must be a unit's name, or a pattern with '*', of letters, digits, '_', '.', ':', "
-               "'@', "
-               "'\\' and '-'";
+               "'@', '\\' and '-'";
     return NULL;
 }
 

@@ -158,10 +158,9 @@ static int hidden(pid_t pid, struct oneib_error *err)
 {
     return oneib_fail(
         err, ONEIB_ERROR_REFUSED,
-        "process %d is there, but /proc does not show it to this user (uid %u): it is "
-        "mounted with hidepid, or the service has ProtectProc; run with the group of "
-        "/proc's gid option or with CAP_SYS_PTRACE, or set opensm.reload = "
-        "\"command\"",
+        "process %d is there, but /proc does not show it to this user (uid %u): it is mounted with "
+        "hidepid, or the service has ProtectProc; run with the group of /proc's gid option or with "
+        "CAP_SYS_PTRACE, or set opensm.reload = \"command\"",
         pid, (unsigned)geteuid());
 }
 

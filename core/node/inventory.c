@@ -111,8 +111,7 @@ static void note_no_service(struct oneib_inventory *inventory)
 static void note_no_domains(struct oneib_inventory *inventory)
 {
     oneib_findings_note(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
-                        "see that libvirtd runs, and that the service oneib-node may connect "
-                        "to it",
+                        "see that libvirtd runs, and that the service oneib-node may connect to it",
                         "%s", inventory->domains_error.text);
 }
 

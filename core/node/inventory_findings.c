@@ -172,8 +172,7 @@ static void note_unrecorded(const struct judge *judge, const struct oneib_invent
     oneib_findings_note(
         judge->findings, ONEIB_WARNING, "vf-unrecorded",
         "detach the NIC from the VM and attach it again; if the VM has no such NIC power it off "
-        "and "
-        "resume it",
+        "and resume it",
         "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
         item->hca->name, item->domain->vm_id,
         item->state.closed ? "it is closed, and reaches nobody"
@@ -251,8 +250,7 @@ static void judge_states_of(const struct judge *judge, const struct oneib_hca *h
         return;
     oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unreadable",
                         "see the adapter's driver, and the kernel's log",
-                        "%s: the state of %zu of its %zu virtual functions cannot be read: "
-                        "%s",
+                        "%s: the state of %zu of its %zu virtual functions cannot be read: %s",
                         hca->name, unknown, hca->vf_count, first->unreadable.text);
 }
 

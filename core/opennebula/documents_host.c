@@ -303,9 +303,8 @@ static void keep_hexadecimal(const struct oneib_value *value, char *text, size_t
 static void note_keys(struct oneib_documents *documents, const struct host *host)
 {
     oneib_documents_note_value(documents, ONEIB_WARNING, "host-keys-invalid",
-                               "it is written again once the host's oneib-node has "
-                               "reported; of a host that is gone for good: "
-                               "oneib host forget",
+                               "it is written again once the host's oneib-node has reported; of a "
+                               "host that is gone for good: oneib host forget",
                                host->object.text, "IB_KEYS", &host->keys,
                                "is not a list of P_Keys: no key that rests is given again");
 }

@@ -457,8 +457,7 @@ static void judge_leases(const struct judged *judged)
         return;
     oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
                         ONEIB_FIX_NOT_ONED,
-                        "%s: %zu of its leases say no address: who has them gets no "
-                        "InfiniBand",
+                        "%s: %zu of its leases say no address: who has them gets no InfiniBand",
                         judged->object.text, judged->values->invalid_leases);
 }
 

@@ -440,8 +440,7 @@ static int check_lines(struct parser *parser)
         if (length > ONEIB_PARTITIONS_LINE_MAX)
             return fail_here(
                 parser,
-                "%zu bytes: opensm cuts a line of more than %d in two; break it behind "
-                "a comma",
+                "%zu bytes: opensm cuts a line of more than %d in two; break it behind a comma",
                 length, ONEIB_PARTITIONS_LINE_MAX);
         line += length + (newline != NULL);
     }

@@ -159,8 +159,7 @@ void oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
     static const struct path_kind kind = {
         "the subnet manager gives the multicast group (IPoIB) of", "qos-group",
         "with qos TRUE in opensm.conf stop all VMs of the network at one time, and start them "
-        "again: "
-        "a group keeps the SL that it was made with for as long as it is there"};
+        "again: a group keeps the SL that it was made with for as long as it is there"};
     judge_levels(&kind, groups, count, findings);
 }
 

@@ -78,9 +78,7 @@ static int take_grant(struct oneib_service_list *list, const struct oneib_grant 
         list->grants = oneib_alloc(1, sizeof *list->grants);
     if (list->grants->count == ONEIB_GRANTS_MAX)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "reading what oneib-node has: more than %d "
-                          "grants",
-                          ONEIB_GRANTS_MAX);
+                          "reading what oneib-node has: more than %d grants", ONEIB_GRANTS_MAX);
     list->grants->items[list->grants->count++] = *grant;
     return 0;
 }

@@ -53,9 +53,8 @@ static int fail_without_directory(const char *path, struct oneib_error *err)
     oneib_autofree char *directory = directory_of(path);
     return oneib_fail(
         err, ONEIB_ERROR_NOT_FOUND,
-        "there is no directory %s, where opensm.partitions is to be: 'install.sh --sm' "
-        "makes /var/lib/oneib; make another one yourself, for the user that oneibd "
-        "runs as",
+        "there is no directory %s, where opensm.partitions is to be: 'install.sh --sm' makes "
+        "/var/lib/oneib; make another one yourself, for the user that oneibd runs as",
         directory);
 }
 

@@ -142,8 +142,7 @@ static void say_lost(struct oneib_snapshot *snapshot)
     oneib_findings_note(&snapshot->desired.findings, ONEIB_VIOLATION, "ledger-lost",
                         "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
                         "one.writer is true",
-                        "%s: no P_Key is given or taken, and networks have those that are in "
-                        "force",
+                        "%s: no P_Key is given or taken, and networks have those that are in force",
                         why_lost(snapshot));
     oneib_findings_sort(&snapshot->desired.findings);
 }

@@ -474,9 +474,8 @@ static void put_header(struct svg_drawing *drawing)
     if (clusters > 0)
         oneib_text_printf(
             drawing->text,
-            "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">"
-            "Colours are virtual clusters: ports reach each other only where they share "
-            "one.</text>\n",
+            "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">Colours are virtual "
+            "clusters: ports reach each other only where they share one.</text>\n",
             MARGIN);
 }
 
