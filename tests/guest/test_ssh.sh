@@ -102,6 +102,26 @@ test_without_the_option_all_is_taken_back() {
     equal ssh_known_hosts "$(cat "$root/etc/ssh/ssh_known_hosts")" '@revoked * ssh-rsa AAAA'
 }
 
+# Whether OneGate answers, or the other files can be written, is none of its business.
+test_what_was_let_in_is_taken_back_though_nobody_answers() {
+    pair
+    succeeds cluster_refresh
+    sed -i "s/ONEIB_SSH='YES'/ONEIB_SSH='NO'/; s/127.0.0.1:[0-9]*/127.0.0.1:1/" "$root/run/oneib/context"
+    fails cluster_refresh --if-changed
+    equal authorized_keys "$(cat "$root/home/user/.ssh/authorized_keys")" ''
+    equal ssh_known_hosts "$(cat "$root/etc/ssh/ssh_known_hosts")" ''
+    fails test -e "$root/etc/oneib/ssh-user"
+}
+
+test_what_was_let_in_is_taken_back_though_the_marks_in_hosts_are_lost() {
+    pair
+    succeeds cluster_refresh
+    sed -i '/^# oneib end/d' "$root/etc/hosts"
+    sed -i "s/ONEIB_SSH='YES'/ONEIB_SSH='NO'/" "$root/run/oneib/context"
+    fails cluster_refresh
+    equal authorized_keys "$(cat "$root/home/user/.ssh/authorized_keys")" ''
+}
+
 test_without_the_option_no_user_is_touched() {
     pair
     sed -i "s/ONEIB_SSH='YES'/ONEIB_SSH='NO'/" "$root/run/oneib/context"

@@ -68,7 +68,7 @@ members_lack_something() (
     [ -f "$1/service" ] || exit 1
     vms=$(grep -c '^/SERVICE/roles/\[[0-9]*\]/nodes/\[[0-9]*\]/deploy_id	' "$1/service") || true
     [ "$vms" -le "$(wc -l <"$1/members")" ] || exit 0
-    is_yes "$(context_value ONEIB_SSH || true)" &&
+    ssh_is_wanted &&
         awk -F '\t' '$1 != "self" && $2 == 1 && ($6 == "-" || $7 == "-") { found = 1 } END { exit !found }' "$1/members"
 )
 

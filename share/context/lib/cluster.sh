@@ -9,12 +9,16 @@ cluster_refresh() (
     umask 077
     work=$(mktemp -d "${ONEIB_ROOT-}/run/oneib/cluster.XXXXXX") || exit 1
     trap 'rm -rf "$work"' EXIT
+    left=0
+    # Nobody else is asked, and has to answer, before those are shut out who are not to get in any more.
+    ssh_is_wanted || ssh_refresh /dev/null "$work" || left=1
     status=0
     [ "${1-}" != --if-changed ] || cluster_has_changed "$work" || status=$?
     case $status in
-    1) exit 0 ;;
+    1) exit "$left" ;;
     2) exit 1 ;;
     esac
+    status=$left
     cluster_write "$work" || status=1
     cluster_note "$work" "$status" || status=1
     exit "$status"

@@ -14,7 +14,7 @@ ssh_refresh() (
     before=''
     [ ! -f "$note" ] || before=$(cat "$note")
     user=''
-    if is_yes "$(context_value ONEIB_SSH || true)"; then
+    if ssh_is_wanted; then
         user=$(ssh_user) || exit 1
     fi
     if [ "$before" ] && [ "$before" != "$user" ]; then
@@ -37,6 +37,10 @@ ssh_refresh() (
     known_lines "$1" >"$2/block" && write_known_hosts "$known" "$2" || failed=yes
     [ -z "$failed" ] && write_when_it_differs "$done" 0600 <"$2/wanted"
 )
+
+ssh_is_wanted() {
+    is_yes "$(context_value ONEIB_SSH || true)"
+}
 
 # ssh_user: prints the user whose keys these are.
 ssh_user() (
