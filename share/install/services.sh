@@ -79,12 +79,16 @@ newer() {
     esac
 }
 
-# what_is_new SERVICE PROGRAM: prints what it does not run with yet.
-what_is_new() {
-    newer "$1" "$2" && say program && return
-    newer "$1" "$prefix/lib/systemd/system/$1" && say unit && return
-    ! newer "$1" "$configuration" || say configuration
-}
+# what_is_new SERVICE PROGRAM...: prints what it does not run with yet.
+what_is_new() (
+    service=$1
+    shift
+    for program; do
+        newer "$service" "$program" && say program && exit
+    done
+    newer "$service" "$prefix/lib/systemd/system/$service" && say unit && exit
+    ! newer "$service" "$configuration" || say configuration
+)
 
 # Who runs well goes on with what it has read, rather than end with what the new program refuses.
 must_be_readable() { # SERVICE
@@ -95,8 +99,8 @@ must_be_readable() { # SERVICE
     }
 }
 
-restart_if_new() { # SERVICE PROGRAM
-    new=$(what_is_new "$1" "$2")
+restart_if_new() { # SERVICE PROGRAM...: it runs all of these
+    new=$(what_is_new "$@")
     [ -n "$new" ] || return 0
     if step "restart $1 for its new $new: what is in force stays so, no VM notices"; then
         must_be_readable "$1"
@@ -116,7 +120,8 @@ restart_new_sockets() { # SOCKET...
 start_node() {
     if runs oneib-node.service; then
         restart_new_sockets oneib-node.socket oneib-node-read.socket
-        restart_if_new oneib-node.service "$prefix/libexec/oneib/oneib-node"
+        restart_if_new oneib-node.service "$prefix/libexec/oneib/oneib-node" "$prefix/libexec/oneib/oneib-domains" \
+            "$prefix/libexec/oneib/oneib-grants"
     elif step "start oneib-node.service, now and at boot"; then
         systemctl enable oneib-node.service || fail "oneib-node.service cannot be enabled"
         getent group oneadmin >/dev/null ||

@@ -132,6 +132,19 @@ test_a_node_without_opennebulas_group_is_told_what_to_do() {
     equal 'calls that start' "$(calls | grep '^restart')" ''
 }
 
+# The service has several: that one of them runs as it was would be seen by nobody.
+test_the_nodes_service_is_restarted_for_each_program_that_it_starts() {
+    prepare
+    succeeds install --node
+    for program in oneib-domains oneib-grants; do
+        runs_since oneib-node.service $in_the_future
+        echo old >"$root.prefix/libexec/oneib/$program"
+        forget_calls
+        succeeds install --node
+        has "$root/var/systemctl-standin/calls" '^restart oneib-node.service$'
+    done
+}
+
 test_a_changed_socket_is_restarted_with_its_service() {
     prepare
     succeeds install --node
