@@ -109,6 +109,25 @@ static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct one
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
 }
 
+/* Others may have been waited for, for a minute, while they were given cores; and who waits too long
+ * may have been deleted. */
+static int check_plan(const struct oneib_node_vm *vm, const struct plan *plan,
+                      struct oneib_error *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct oneib_domain_nic *nic = &plan->nics[i];
+        char vf[ONEIB_PCI_TEXT_SIZE];
+        if (oneib_plug_is_still_its_own(vm->id, nic->nic_id, &nic->vf))
+            continue;
+        oneib_pci_format(&nic->vf, vf);
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "VM %" PRIu32 " NIC %u: its virtual function %s was released while the "
+                          "VM was about to start: deploy it again",
+                          vm->id, nic->nic_id, vf);
+    }
+    return 0;
+}
+
 static int start(const struct oneib_vmm *vmm, const struct plan *plan,
                  const struct oneib_text *tuned, int *lock, int *status, struct oneib_error *err)
 {
@@ -117,7 +136,8 @@ static int start(const struct oneib_vmm *vmm, const struct plan *plan,
     const size_t length = tuned->length > 0 ? tuned->length : vmm->upstream.input_length;
     if (oneib_domain_equip(document, length, plan->nics, plan->count, &equipped, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
-    if (oneib_vmm_admit(vmm, equipped.data, equipped.length, lock, err) < 0)
+    if (oneib_vmm_admit(vmm, equipped.data, equipped.length, lock, err) < 0 ||
+        check_plan(vmm->vm, plan, err) < 0)
         return -1;
     return oneib_upstream_run(&vmm->upstream, equipped.data, equipped.length, status, err);
 }

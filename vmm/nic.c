@@ -217,14 +217,18 @@ static int attach_dummy(const struct hotplug *plug, const struct oneib_domain_ni
     return 0;
 }
 
+/* The VF was reserved long ago, when the guest took its time to let go of an earlier NIC's. */
 static int attach_vf(const struct hotplug *plug, const struct oneib_domain_nic *planned,
                      const char *xml, struct oneib_error *err)
 {
-    if (plug->device.has_vf || oneib_live_attach(plug->live, plug->vmm->domain, xml, err) == 0)
-        return 0;
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&planned->vf, vf);
-    return oneib_wrap(err, "plugging in its virtual function %s", vf);
+    if (!plug->device.has_vf && oneib_live_attach(plug->live, plug->vmm->domain, xml, err) < 0)
+        return oneib_wrap(err, "plugging in its virtual function %s", vf);
+    if (oneib_plug_is_still_its_own(plug->vmm->vm->id, planned->nic_id, &planned->vf))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED, "its virtual function %s was released meanwhile",
+                      vf);
 }
 
 /* What failed may have happened all the same, so both are taken out. Returns -1. */

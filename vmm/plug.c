@@ -229,21 +229,6 @@ static int attach(const struct plugging *plugging, const struct oneib_vf_record 
                : oneib_live_attach(plugging->live, plugging->domain, xml.data, err);
 }
 
-/* One that is being released is closed, or about to be. */
-static bool is_still_its_own(const struct oneib_vf_record *record)
-{
-    struct oneib_vf_table table = {0};
-    struct oneib_error unread;
-    if (oneib_reservations_read(&table, &unread) < 0)
-        return false;
-    const struct oneib_vf_record *now =
-        oneib_vf_table_of_nic(&table, record->vm_id, record->nic_id);
-    const bool is_its_own =
-        now && now->stage != ONEIB_VF_RELEASING && oneib_pci_compare(&now->vf, &record->vf) == 0;
-    oneib_vf_table_clear(&table);
-    return is_its_own;
-}
-
 static int take_out_again(const struct plugging *plugging, const struct oneib_vf_record *record,
                           struct oneib_error *err)
 {
@@ -267,7 +252,9 @@ static int plug(const struct plugging *plugging, const struct oneib_vf_record *r
 {
     if (check_record(record, err) < 0 || attach(plugging, record, device, err) < 0)
         return -1;
-    return is_still_its_own(record) ? 0 : take_out_again(plugging, record, err);
+    return oneib_plug_is_still_its_own(record->vm_id, record->nic_id, &record->vf)
+               ? 0
+               : take_out_again(plugging, record, err);
 }
 
 static bool is_in(const struct plugging *plugging, const struct oneib_vf_record *record)

@@ -17,6 +17,9 @@
 /* REFUSED: it is not the domain of this VM ("one-42"). */
 int oneib_plug_check_owner(const struct oneib_domain_description *description, uint32_t vm_id,
                            struct oneib_error *err);
+/* The table has the VF for that NIC, and not as one that is being released; to be asked right before
+ * a domain starts with it, or after it was plugged in. One that was released may be another VM's. */
+bool oneib_plug_is_still_its_own(uint32_t vm_id, uint8_t nic_id, const struct oneib_pci *vf);
 /* The running domain as it is now; *description is to be cleared on success. NOT_FOUND as
  * oneib_live_document(). REFUSED: oneib_plug_check_owner(). */
 int oneib_plug_read(struct oneib_live *live, const char *domain, uint32_t vm_id,

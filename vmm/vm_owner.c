@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Apart from what asks libvirt: `deploy` does not. */
 #include "base/escape.h"
+#include "hca/reservations.h"
 #include "vmm/plug.h"
 #include <inttypes.h>
 
@@ -16,4 +17,17 @@ int oneib_plug_check_owner(const struct oneib_domain_description *description, u
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "the domain \"%s\" is not that of VM %" PRIu32 ", which is one-%" PRIu32,
                       name.data ? name.data : "", vm_id, vm_id);
+}
+
+bool oneib_plug_is_still_its_own(uint32_t vm_id, uint8_t nic_id, const struct oneib_pci *vf)
+{
+    struct oneib_vf_table table = {0};
+    struct oneib_error unread;
+    if (oneib_reservations_read(&table, &unread) < 0)
+        return false;
+    const struct oneib_vf_record *now = oneib_vf_table_of_nic(&table, vm_id, nic_id);
+    const bool is_its_own =
+        now && now->stage != ONEIB_VF_RELEASING && oneib_pci_compare(&now->vf, vf) == 0;
+    oneib_vf_table_clear(&table);
+    return is_its_own;
 }

@@ -350,6 +350,19 @@ static void a_target_with_markup_is_refused_before_anything_is_plugged_in(void *
     assert_logged("attach", false);
 }
 
+static void a_vf_that_is_released_while_it_goes_in_is_taken_out_again(void **state)
+{
+    (void)state;
+    begin_attach();
+    table.items[0].vm_id = 99;
+    write_table_to("/run/oneib/vfs.next");
+    live_standin_fault("table-next 3");
+    assert_int_equal(attach(), -1);
+    assert_told("VM 42 NIC 3: its virtual function 0000:81:00.3 was released meanwhile");
+    assert_logged("attach " DOMAIN " " VF_ALIAS, true);
+    assert_has_neither(NIC);
+}
+
 static void a_nic_of_another_driver_is_attached_by_the_upstream_action(void **state)
 {
     (void)state;
@@ -486,6 +499,7 @@ int main(void)
         TEST(a_nic_without_a_target_is_refused),
         TEST(two_nics_in_one_attach_are_refused),
         TEST(a_target_with_markup_is_refused_before_anything_is_plugged_in),
+        TEST(a_vf_that_is_released_while_it_goes_in_is_taken_out_again),
         TEST(a_nic_of_another_driver_is_attached_by_the_upstream_action),
         TEST(a_vf_that_somebody_has_is_not_attached_as_an_ordinary_device),
         TEST(any_other_device_is_attached_by_the_upstream_action),

@@ -534,6 +534,23 @@ static void what_the_host_cannot_give_is_refused(void **state)
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
 }
 
+/* It was deleted while it waited for others that were given cores. */
+static void a_vm_whose_vf_is_another_ones_by_the_time_that_it_starts_is_not_started(void **state)
+{
+    (void)state;
+    make_host();
+    add_nic(1);
+    record_open(1, 4);
+    table.items[0].vm_id = 99;
+    write_table_to("/run/oneib/vfs.next");
+    table.items[0].vm_id = VM_ID;
+    write_table();
+    vm.wants_hpc = true;
+    live_standin_fault("table-next 1");
+    document = domain_document("");
+    assert_refused("VM 42 NIC 1: its virtual function 0000:81:00.5 was released");
+}
+
 /* Exit status 0: the lock on the host's cores is free. */
 #define ASK_LOCK "flock -n \"$ONEIB_NODE_ROOT/var/lib/one/.oneib-cores.lock\" true"
 
@@ -649,6 +666,7 @@ int main(void)
         TEST(a_tuned_vm_gets_its_cores_and_its_nic),
         TEST(a_vm_that_has_not_asked_is_not_tuned),
         TEST(what_the_host_cannot_give_is_refused),
+        TEST(a_vm_whose_vf_is_another_ones_by_the_time_that_it_starts_is_not_started),
         TEST(the_cores_stay_locked_until_the_upstream_action_has_ended),
         TEST(libvirt_is_not_asked_for_a_vm_that_is_not_tuned),
         TEST(a_vm_is_not_tuned_while_nobody_knows_which_cores_are_taken),
