@@ -338,9 +338,23 @@ void oneib_daemon_settle_keys(struct oneib_daemon *daemon)
     oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->snapshot.cloud);
 }
 
+static void note_keys_full(struct oneib_daemon *daemon, const struct oneib_host *host, size_t count)
+{
+    oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "host-keys-full",
+                        "look at oneib-node's log there: why does it not follow its lists?",
+                        "%s may hold %zu P_Keys, and IB_KEYS has room for %d: no other one is "
+                        "granted there until its oneib-node has given some back",
+                        oneib_host_called(host->id, host->name).text, count, ONEIB_HOST_KEYS_MAX);
+}
+
+/* A key that IB_KEYS does not name may be given to others: so it is not shortened, but stays. */
 static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
                       size_t count, struct oneib_error *err)
 {
+    if (count > ONEIB_HOST_KEYS_MAX) {
+        note_keys_full(daemon, host, count);
+        return 0;
+    }
     struct oneib_error failure;
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
@@ -424,7 +438,7 @@ static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
 static size_t keep_keys(const struct oneib_host *host, oneib_pkey *keys, size_t count)
 {
     const size_t wanted = count;
-    for (size_t i = 0; i < host->key_count && count < ONEIB_HOST_KEYS_MAX; i++) {
+    for (size_t i = 0; i < host->key_count; i++) {
         bool known = false;
         for (size_t j = 0; j < wanted; j++)
             known |= keys[j] == host->keys[i];
@@ -447,7 +461,7 @@ static void keep_others(const struct oneib_daemon *daemon, struct oneib_node *no
 {
     if (daemon->config.one.writer) {
         oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(), keys,
-                            count, ONEIB_HOST_KEYS_MAX);
+                            count);
         return;
     }
     *count = keep_keys(host, keys, *count);
@@ -459,7 +473,7 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
                                 size_t wanted_count, struct oneib_error *err)
 {
     struct oneib_error failure;
-    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    oneib_pkey keys[ONEIB_PKEY_COUNT];
     for (bool is_fresh = false;; is_fresh = true) {
         size_t count = wanted_count;
         memcpy(keys, wanted, wanted_count * sizeof *keys);
@@ -485,17 +499,15 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
                              struct oneib_host *host, const struct oneib_node_snapshot *snapshot,
                              struct oneib_error *err)
 {
-    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    oneib_pkey keys[ONEIB_PKEY_COUNT];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
     if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
         (host->keys_invalid && !oneib_node_has_told(snapshot)))
         return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {
         .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
-    size_t count = oneib_keys_of_node(snapshot, oneib_grants_of_host(grants, host->id), &before,
-                                      keys, ONEIB_HOST_KEYS_MAX);
-    if (count > ONEIB_HOST_KEYS_MAX)
-        count = ONEIB_HOST_KEYS_MAX;
+    const size_t count =
+        oneib_keys_of_node(snapshot, oneib_grants_of_host(grants, host->id), &before, keys);
     if (!daemon->config.one.writer || !node->believes)
         return write_beside_another(daemon, node, host, keys, count, err);
     oneib_key_ages_clear(&node->key_ages);

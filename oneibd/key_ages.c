@@ -19,8 +19,8 @@ static double since_when(const struct oneib_key_ages *ages, oneib_pkey pkey, dou
 }
 
 void oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
-                         size_t written_count, double now, oneib_pkey *keys, size_t *count,
-                         size_t room)
+                         size_t written_count, double now, oneib_pkey keys[ONEIB_PKEY_COUNT],
+                         size_t *count)
 {
     const size_t known = *count;
     struct oneib_key_ages next = {0};
@@ -30,7 +30,7 @@ void oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
             continue;
         const struct oneib_key_age age = {written[i], since_when(ages, written[i], now)};
         next.items[next.count++] = age;
-        if (now - age.since < ONEIB_KEY_DOUBT_MS && *count < room)
+        if (now - age.since < ONEIB_KEY_DOUBT_MS)
             keys[(*count)++] = age.pkey;
     }
     if (*count > known)

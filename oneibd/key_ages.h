@@ -26,12 +26,12 @@ struct oneib_key_ages {
     size_t count, capacity;
 };
 
-/* written: what IB_KEYS names. keys: what the host may hold by what is known, *count of them, room
- * for `room`. Adds of what is written and not known what may still be another daemon's. Both are
- * ascending, each key once, before and after; what has no room is left out. */
+/* written: what IB_KEYS names. keys: what the host may hold by what is known, *count of them. Adds
+ * of what is written and not known what may still be another daemon's. Both are ascending, each key
+ * once, before and after. */
 void oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
-                         size_t written_count, double now, oneib_pkey *keys, size_t *count,
-                         size_t room);
+                         size_t written_count, double now, oneib_pkey keys[ONEIB_PKEY_COUNT],
+                         size_t *count);
 void oneib_key_ages_clear(struct oneib_key_ages *ages);
 
 #endif

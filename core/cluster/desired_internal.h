@@ -30,7 +30,6 @@
 #include <stdint.h>
 
 #define ONEIB_NO_INDEX UINT32_MAX
-#define ONEIB_PKEY_COUNT 0x8000
 #define ONEIB_KEY_TEXT_SIZE 8 /* "0x7fff" and a NUL */
 
 /* What a network may use. One for each of cloud->networks, at the same index. */

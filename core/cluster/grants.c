@@ -701,12 +701,11 @@ void oneib_grants_clear(struct oneib_grants *grants)
 
 /* ---- the keys of a node ---------------------------------------------------------------------- */
 
-#define KEYS (ONEIB_PKEY_DEFAULT + 1)
 #define WORD_BITS 64u
 
 /* One bit a key; words, because most are empty: every host has a set in every turn. */
 struct key_set {
-    uint64_t words[KEYS / WORD_BITS];
+    uint64_t words[ONEIB_PKEY_COUNT / WORD_BITS];
 };
 
 static void note_key(struct key_set *set, oneib_pkey pkey)
@@ -720,21 +719,18 @@ static bool has_key(const struct key_set *set, oneib_pkey pkey)
     return set->words[(pkey & ONEIB_PKEY_DEFAULT) / WORD_BITS] >> pkey % WORD_BITS & 1;
 }
 
-static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room)
+static size_t list_keys(const struct key_set *set, oneib_pkey keys[ONEIB_PKEY_COUNT])
 {
     size_t count = 0;
-    for (size_t i = 0; i < KEYS / WORD_BITS; i++)
-        for (uint64_t word = set->words[i]; word; word &= word - 1) {
-            if (count < room)
-                keys[count] = (oneib_pkey)(i * WORD_BITS + (unsigned)__builtin_ctzll(word));
-            count++;
-        }
+    for (size_t i = 0; i < ONEIB_PKEY_COUNT / WORD_BITS; i++)
+        for (uint64_t word = set->words[i]; word; word &= word - 1)
+            keys[count++] = (oneib_pkey)(i * WORD_BITS + (unsigned)__builtin_ctzll(word));
     return count;
 }
 
 size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,
                           const struct oneib_host_grants *grants,
-                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room)
+                          const struct oneib_held_keys *before, oneib_pkey keys[ONEIB_PKEY_COUNT])
 {
     struct key_set set = {0}, reported = {0};
     for (size_t i = 0; grants && i < grants->count; i++)
@@ -747,5 +743,5 @@ size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,
     for (size_t i = 0; i < before->count; i++)
         if (!oneib_node_tells_all(node) || has_key(&reported, before->keys[i]))
             note_key(&set, before->keys[i]);
-    return list_keys(&set, keys, room);
+    return list_keys(&set, keys);
 }

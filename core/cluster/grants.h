@@ -160,12 +160,12 @@ void oneib_gate_clear(struct oneib_gate *gate);
  * The keys that a host holds, or may: of what it was sent and is about to be (grants: may be NULL),
  * and, of those that it was ever sent (before), of its reported table; ascending, each once. before
  * stays whole until the node FOLLOWS a list that this daemon has sent and its table is known, for
- * only then it can be told what it may have opened since it reported last, and may open again. A key that it was never sent cannot be open there,
- * whatever it reports. At most `room` are written to *keys; returns how many there are.
+ * only then it can be told what it may have opened since it reported last, and may open again. A
+ * key that it was never sent cannot be open there, whatever it reports. Returns how many there are.
  * For the host's attribute IB_KEYS.
  */
 size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,
                           const struct oneib_host_grants *grants,
-                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room);
+                          const struct oneib_held_keys *before, oneib_pkey keys[ONEIB_PKEY_COUNT]);
 
 #endif

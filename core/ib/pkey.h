@@ -16,6 +16,7 @@ typedef uint16_t oneib_pkey; /* 1-0x7fff; 0 = none */
     0x7fff /* the default partition, everybody's; never a virtual cluster's */
 #define ONEIB_PKEY_FIRST 1
 #define ONEIB_PKEY_LAST 32766
+#define ONEIB_PKEY_COUNT (ONEIB_PKEY_DEFAULT + 1) /* room for something of each, by key */
 #define ONEIB_PKEY_FULL_BIT 0x8000
 
 enum oneib_membership {

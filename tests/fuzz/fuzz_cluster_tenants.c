@@ -584,10 +584,10 @@ static void note_keys(struct world *world, const struct oneib_node_snapshot *sna
 {
     for (size_t i = 0; i < HOSTS; i++) {
         struct node *node = &world->nodes[i];
-        oneib_pkey keys[64];
+        oneib_pkey keys[ONEIB_PKEY_COUNT];
         const struct oneib_held_keys before = {true, node->keys, node->key_count};
         const size_t count = oneib_keys_of_node(
-            &snapshots[i], oneib_grants_of_host(grants, (uint32_t)i + 1), &before, keys, 64);
+            &snapshots[i], oneib_grants_of_host(grants, (uint32_t)i + 1), &before, keys);
         require(count <= 64, "more keys than there are");
         memcpy(node->keys, keys, count * sizeof *keys);
         node->key_count = count;

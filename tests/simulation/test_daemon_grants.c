@@ -465,6 +465,51 @@ static void forged_ib_keys_free_no_key(void **state)
     await_host_attribute(HOST, "IB_KEYS", "0x0101");
 }
 
+/* As many keys as IB_KEYS has room for, of which it has given back none; all are above red's. */
+static void fill_ib_keys(char last[8])
+{
+    oneib_autotext struct oneib_text keys = {0};
+    oneib_text_append(&keys, "IB_KEYS = \"");
+    for (unsigned i = 0; i < ONEIB_HOST_KEYS_MAX; i++)
+        oneib_text_printf(&keys, "%s0x%04x", i > 0 ? "," : "", 0x1000 + i);
+    memcpy(last, keys.data + keys.length - 6, 7);
+    oneib_text_append(&keys, "\"");
+    MUST(lab_host_monitor(scene(), HOST, keys.data, &err));
+}
+
+static bool names_key(const char *pkey)
+{
+    static char keys[ONEIB_HOST_KEYS_MAX * 7];
+    host_attribute(HOST, "IB_KEYS", keys, sizeof keys);
+    return strstr(keys, pkey) != NULL;
+}
+
+/* Which IB_KEYS does not name may be given to another network. */
+static void no_key_that_a_host_may_hold_makes_room_for_another(void **state)
+{
+    (void)state;
+    scene();
+    char last[8];
+    played.red = red_network();
+    MUST(lab_give_keys(scene(), &err));
+    fill_ib_keys(last);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    connect_node();
+    const uint32_t vm = scene_vm(played.red, HOST);
+    for (const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+         !daemon_said("host-keys-full") && !is_granted(vm);) {
+        assert_true(oneib_now_ms() < until);
+        report();
+        hear(50);
+    }
+    assert_false(is_granted(vm));
+    assert_true(names_key(last));
+    played.follows = played.list; /* it has none of them */
+    await_list(vm, true, true);
+    await_holds(HOST, FULL(RED));
+    assert_false(names_key(last));
+}
+
 /* ---- the daemon starts anew ------------------------------------------------------------------ */
 
 static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything(void **state)
@@ -879,6 +924,7 @@ int main(void)
         test(nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric),
         test(a_fence_waits_for_the_nodes_empty_table_and_for_the_operator),
         test(forged_ib_keys_free_no_key),
+        test(no_key_that_a_host_may_hold_makes_room_for_another),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
         test(what_is_held_waits_for_a_node_that_is_late),
         test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),

@@ -358,12 +358,12 @@ static void send_list(struct world *world, size_t index)
 
 static void note_keys(struct world *world, size_t index)
 {
-    oneib_pkey keys[64];
+    oneib_pkey keys[ONEIB_PKEY_COUNT];
     const struct oneib_held_keys before = {
         .known = true, .keys = world->ib_keys[index], .count = world->ib_key_count[index]};
     const size_t count = oneib_keys_of_node(
         &world->played->snapshots[index],
-        oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1), &before, keys, 64);
+        oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1), &before, keys);
     assert_true(count <= 64);
     memcpy(world->ib_keys[index], keys, count * sizeof *keys);
     world->ib_key_count[index] = count;
