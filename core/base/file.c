@@ -394,3 +394,10 @@ int oneib_file_replace(const char *path, const char *data, size_t length, mode_t
     const struct oneib_file_steps steps = {.check = check, .context = context};
     return oneib_file_replace_in_steps(path, data, length, mode, &steps, err);
 }
+
+char *oneib_path_beside(const char *path, const char *suffix)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return oneib_asprintf("%.*s.%s.%s", (int)(name - path), path, name, suffix);
+}

@@ -53,4 +53,7 @@ struct oneib_file_steps {
 int oneib_file_replace_in_steps(const char *path, const char *data, size_t length, mode_t mode,
                                 const struct oneib_file_steps *steps, struct oneib_error *err);
 
+/* ".NAME.SUFFIX" beside path, where what belongs to it is kept. To be freed. */
+char *oneib_path_beside(const char *path, const char *suffix);
+
 #endif

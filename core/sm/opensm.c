@@ -6,11 +6,15 @@
 #include "base/memory.h"
 #include "fabric/opensm_process.h"
 #include "sm/sm_internal.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* 100,000 members take about 3 MB; a file of opensm's that is larger than this is not one. */
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
+#define MODE 0644
 
 static const char *place(const struct oneib_sm *sm)
 {
@@ -72,6 +76,39 @@ static void settle(struct oneib_sm *sm, struct oneib_seen *seen,
     (void)seen;
     (void)wanted;
     oneib_policy_settle(sm, findings);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* A file that is there while the partitions are not known to be opensm's: whoever put them in place
+ * could not tell it, or was killed before. Ports that all are right prove nothing: a change may
+ * concern one that is off the fabric, or a partition's flags. */
+static char *untold(const struct oneib_sm *sm)
+{
+    return oneib_path_beside(place(sm), "untold");
+}
+
+static bool is_told(const struct oneib_sm *sm)
+{
+    oneib_autofree char *path = untold(sm);
+    return access(path, F_OK) < 0;
+}
+
+static int begin_to_tell(const struct oneib_sm *sm, struct oneib_error *err)
+{
+    oneib_autofree char *path = untold(sm);
+    oneib_autoclose int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, MODE);
+    return fd < 0 ? oneib_fail_errno(err, errno, "making %s", path) : 0;
+}
+
+static int nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
+{
+    oneib_autofree char *path = untold(sm);
+    if (oneib_opensm_reload(sm->config, err) < 0)
+        return -1;
+    ++*nudges;
+    (void)unlink(path);
+    return 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -140,17 +177,10 @@ static int check_before_rename(const char *data, size_t length, void *context,
                                struct oneib_error *err)
 {
     const struct writing *writing = context;
-    if (check_what_was_written(data, length, writing->put->wanted, err) < 0)
+    if (check_what_was_written(data, length, writing->put->wanted, err) < 0 ||
+        check_that_nobody_else_wrote(writing->sm, writing->seen, err) < 0)
         return -1;
-    return check_that_nobody_else_wrote(writing->sm, writing->seen, err);
-}
-
-static int nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
-{
-    if (oneib_opensm_reload(sm->config, err) < 0)
-        return -1;
-    ++*nudges;
-    return 0;
+    return begin_to_tell(writing->sm, err);
 }
 
 /* The stamp is taken now, and not when all ports have it: what somebody writes meanwhile is to be
@@ -176,7 +206,7 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
 
     struct writing writing = {.sm = sm, .put = what, .seen = seen, .nudges = nudges};
     const struct oneib_file_steps steps = {check_before_rename, tell_when_in_place, &writing};
-    if (oneib_file_replace_in_steps(place(sm), text->data, text->length, 0644, &steps, err) < 0)
+    if (oneib_file_replace_in_steps(place(sm), text->data, text->length, MODE, &steps, err) < 0)
         return -1;
     free(seen->data);
     seen->data = oneib_steal(&kept);
@@ -204,6 +234,7 @@ const struct oneib_sm_way oneib_sm_opensm = {.close = oneib_policy_close,
                                              .has_news = has_news,
                                              .render = render,
                                              .is_put = is_put,
+                                             .is_told = is_told,
                                              .put = put,
                                              .nudge = nudge,
                                              .leads = leads,

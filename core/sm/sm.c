@@ -98,6 +98,11 @@ void oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_tab
         sm->way->render(sm, wanted, text);
 }
 
+bool oneib_sm_is_told(const struct oneib_sm *sm)
+{
+    return !sm->way->is_told || sm->way->is_told(sm);
+}
+
 int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                  unsigned *nudges, struct oneib_error *err)
 {

@@ -93,6 +93,8 @@ bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
  */
 int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                  unsigned *nudges, struct oneib_error *err);
+/* Whether it was told of what was put there last, by whichever process. */
+bool oneib_sm_is_told(const struct oneib_sm *sm);
 /* Makes it look again at what is there, which can take no effect; *nudges: as above. */
 int oneib_sm_nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);
 

@@ -9,7 +9,7 @@
 
 struct oneib_ufm;
 
-/* As sm.h says of each; those that may be NULL do nothing then. */
+/* As sm.h says of each; those that may be NULL do nothing then, or say yes. */
 struct oneib_sm_way {
     void (*close)(struct oneib_sm *sm);                          /* may be NULL */
     void (*doubt)(struct oneib_sm *sm);                          /* may be NULL */
@@ -23,6 +23,7 @@ struct oneib_sm_way {
                    struct oneib_text *text); /* may be NULL */
     bool (*is_put)(const struct oneib_sm *sm, const struct oneib_seen *seen,
                    const struct oneib_sm_put *what);
+    bool (*is_told)(const struct oneib_sm *sm); /* may be NULL */
     int (*put)(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                unsigned *nudges, struct oneib_error *err);
     int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);

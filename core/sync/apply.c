@@ -330,7 +330,7 @@ int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct o
 
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &result->verification);
     int status = 0;
-    if (!snapshot->changed && !needs_opensm(&result->verification)) {
+    if (!snapshot->changed && oneib_sm_is_told(sm) && !needs_opensm(&result->verification)) {
         result->outcome = ONEIB_UNCHANGED;
     } else {
         oneib_verification_clear(&result->verification);

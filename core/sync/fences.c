@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "opennebula/ledger_document.h"
-#include "sync/lock.h"
 #include <inttypes.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/lock.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/file_lock.h"
 #include "base/memory.h"
 #include <errno.h>
@@ -11,13 +12,6 @@
 #include <sys/stat.h>
 
 #define LOCK_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-
-char *oneib_path_beside(const char *state, const char *suffix)
-{
-    const char *slash = strrchr(state, '/');
-    const char *name = slash ? slash + 1 : state;
-    return oneib_asprintf("%.*s.%s.%s", (int)(name - state), state, name, suffix);
-}
 
 /* Without the slash at its end, other than the root's. */
 static char *directory_of(const char *path)

@@ -37,7 +37,4 @@ int oneib_daemon_find(const char *state, int *process, struct oneib_error *err);
  */
 int oneib_daemon_call(const char *state, int *process, struct oneib_error *err);
 
-/* ".NAME.SUFFIX" beside the state's path, where what belongs to it is kept. To be freed. */
-char *oneib_path_beside(const char *state, const char *suffix);
-
 #endif

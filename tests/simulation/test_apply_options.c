@@ -66,6 +66,23 @@ static void be_deaf(void)
     kept.config.opensm.reload_command = command;
 }
 
+/* The signal is refused, as without CAP_KILL. */
+static void refuse_reloads(void)
+{
+    static char program[] = "/bin/false";
+    static char *command[] = {program, NULL};
+    kept.config.opensm.method = ONEIB_RELOAD_COMMAND;
+    kept.config.opensm.reload_command = command;
+}
+
+/* As a process that comes after this one. */
+static void come_anew(void)
+{
+    oneib_sm_close(kept.sm);
+    kept.sm = oneib_sm_open(&kept.config, &err);
+    assert_non_null(kept.sm);
+}
+
 static void want(const char *text)
 {
     ok(oneib_file_replace(static_partitions, text, strlen(text), 0644, NULL, NULL, &err));
@@ -353,6 +370,40 @@ static void a_port_that_never_comes_right_delays_no_later_change(void **state)
     assert_int_equal(kept.result.verification.count, owed);
 }
 
+static bool has_group(oneib_pkey pkey)
+{
+    struct oneib_group_query query = {.pkey = pkey};
+    ok(oneib_fabric_groups(kept.fabric, &query, 1, &err));
+    return query.exists;
+}
+
+/* A flag of a partition: no port shows whether opensm has read the file. */
+static void opensm_is_told_later_of_what_it_could_not_be_told(void **state)
+{
+    (void)state;
+    char ipoib[128];
+    snprintf(ipoib, sizeof ipoib, "red=0x%04x,ipoib : 0x%" PRIx64 "=full;\n", RED, host_guid(0));
+    want(cluster("red", RED, 0));
+    apply();
+    assert_false(has_group(RED));
+    refuse_reloads();
+    want(ipoib);
+    assert_int_equal(try_to_apply(&(struct oneib_apply_options){0}), -1);
+    for (unsigned i = 0; i < 2; i++) {
+        come_anew();
+        want(ipoib);
+        assert_false(kept.snapshot.changed);
+        assert_int_equal(try_to_apply(&(struct oneib_apply_options){0}), -1);
+    }
+    hear();
+    apply();
+    assert_int_equal(kept.result.reloads, 1);
+    for (const double until = oneib_now_ms() + APPLY_TIMEOUT_MS; !has_group(RED);)
+        assert_true(oneib_now_ms() < until);
+    apply();
+    assert_int_equal(kept.result.outcome, ONEIB_UNCHANGED);
+}
+
 #define role(test)                                                                                 \
     {                                                                                              \
 #test, test, begin, end, NULL                                                              \
@@ -366,6 +417,7 @@ static const struct CMUnitTest roles[] = {
     role(a_key_is_not_given_out_by_what_was_read_long_ago),
     role(a_subnet_of_long_ago_does_for_members_of_a_cluster),
     role(a_port_that_never_comes_right_delays_no_later_change),
+    role(opensm_is_told_later_of_what_it_could_not_be_told),
 };
 
 #define ROLES (sizeof roles / sizeof roles[0])
