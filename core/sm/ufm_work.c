@@ -91,11 +91,16 @@ static int send(const struct oneib_ufm_link *link, const struct oneib_ufm_reques
     return ask(link, "PUT", "/resources/pkeys/", body.data, reply, err);
 }
 
+static bool is_done(const struct oneib_ufm_reply *reply)
+{
+    return reply->status >= 200 && reply->status < 300;
+}
+
 /* What UFM said, or that it said nothing: the reason when it has not done what it was asked for. */
 static void note_reply(const struct oneib_ufm_request *request, int sent,
                        const struct oneib_ufm_reply *reply, struct oneib_error *why)
 {
-    if (sent < 0 || (reply->status >= 200 && reply->status < 300))
+    if (sent < 0 || is_done(reply))
         return;
     oneib_fail(why, ONEIB_ERROR_UNREACHABLE, "UFM answers %ld when P_Key 0x%04x is to be %s",
                reply->status, request->pkey, request->wanted ? "set" : "deleted");
@@ -147,8 +152,11 @@ static int take_out(const struct oneib_ufm_link *link, const struct oneib_ufm_re
             oneib_text_printf(&path, "%s%016" PRIx64, count++ > 0 ? "," : "", now->members[i].guid);
     if (ask(link, "DELETE", path.data, NULL, &reply, err) < 0)
         return -1;
+    const int status =
+        is_done(&reply) ? 0
+                        : oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "UFM answers %ld", reply.status);
     oneib_ufm_reply_clear(&reply);
-    return 0;
+    return status;
 }
 
 /* Always -1. */

@@ -330,6 +330,17 @@ static void who_came_in_wider_than_meant_is_taken_out_again(void **state)
     assert_non_null(strstr(err.text, "0x012c"));
 }
 
+static void who_cannot_be_taken_out_is_not_said_to_be_out(void **state)
+{
+    (void)state;
+    ufm.ignores_memberships = true;
+    given(0, "F---");
+    want(0, "FL--");
+    ufm.refused_at = 4;
+    fails(ONEIB_ERROR_PROTOCOL, "could not be taken out: UFM answers 503");
+    has(0, "FF--");
+}
+
 static void who_comes_in_between_put_and_look_is_taken_out(void **state)
 {
     (void)state;
@@ -436,6 +447,7 @@ int main(void)
         TEST(shapes_of_answers_and_ways_of_not_there_make_no_difference),
         TEST(what_somebody_else_has_changed_since_is_not_overwritten),
         TEST(who_came_in_wider_than_meant_is_taken_out_again),
+        TEST(who_cannot_be_taken_out_is_not_said_to_be_out),
         TEST(who_comes_in_between_put_and_look_is_taken_out),
         TEST(a_refused_put_leaves_everything_and_says_why),
         TEST(a_put_whose_answer_was_cut_counts_by_what_ufm_has),
