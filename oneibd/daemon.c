@@ -121,6 +121,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_fence_plan_clear(&daemon->reclosed);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
+    oneib_id_set_clear(&daemon->hosts_denied);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
     oneib_trail_clear(&daemon->trail);

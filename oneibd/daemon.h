@@ -121,8 +121,8 @@ struct oneib_daemon {
     struct oneib_findings host_findings;    /* of writing to hosts */
     bool hosts_wait;                        /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
-    struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
-                                         is read again */
+    struct oneib_id_set hosts_failed; /* could not be written to; not tried again until a poll, */
+    struct oneib_id_set hosts_denied; /* or, where a right was missing, until everything is read */
 };
 
 /* Reads the configuration, takes the daemon's lock, opens what must be there. On failure nothing
@@ -238,9 +238,12 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
 int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
 void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
 
-/* hosts.c: the host could not be written to, which is noted; it is left alone from now on. */
+/* hosts.c: the host could not be written to, which is noted; it is left alone for now. Or it was. */
 void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
                               const struct oneib_error *failure);
+void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id);
+/* Whether it is not written to for now, for that has failed. */
+bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id);
 
 /* health.c: metrics and health, filled in and published. */
 void oneib_daemon_publish(struct oneib_daemon *daemon);

@@ -375,6 +375,7 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
         return 0;
     }
     daemon->metrics.host_updates++;
+    oneib_daemon_host_written(daemon, host->id);
     oneib_pkey *kept = oneib_alloc(count + 1, sizeof *kept);
     memcpy(kept, keys, count * sizeof *kept);
     free(host->keys);
@@ -501,7 +502,7 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
 {
     oneib_pkey keys[ONEIB_PKEY_COUNT];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
-    if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
+    if (!node || oneib_daemon_leaves_host_alone(daemon, host->id) ||
         (host->keys_invalid && !oneib_node_has_told(snapshot)))
         return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {

@@ -58,18 +58,35 @@ static void keep_metrics(struct oneib_daemon *daemon,
     }
 }
 
-/* The same host is not tried again and again: what is wrong with it is said once. */
+/* The other daemon may have written at the same moment, and will not at the next poll. A right that is
+ * missing will be missing then, too. */
 void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
                               const struct oneib_error *failure)
 {
+    struct oneib_id_set *hosts =
+        failure->code == ONEIB_ERROR_PERMISSION ? &daemon->hosts_denied : &daemon->hosts_failed;
     daemon->metrics.errors[failure->code]++;
-    oneib_id_set_add(&daemon->hosts_failed, host_id);
-    oneib_id_set_sort(&daemon->hosts_failed);
+    oneib_id_set_add(hosts, host_id);
+    oneib_id_set_sort(hosts);
+    oneib_daemon_host_written(daemon, host_id);
     oneib_findings_note(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
                         "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
                         "member of the group oneadmin",
                         "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
                         oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
+    oneib_findings_attribute(&daemon->host_findings, daemon->host_findings.count - 1,
+                             ONEIB_SUBJECT_HOST, host_id);
+}
+
+void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id)
+{
+    oneib_findings_forget(&daemon->host_findings, ONEIB_SUBJECT_HOST, &host_id, 1);
+}
+
+bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id)
+{
+    return oneib_id_set_has(&daemon->hosts_failed, host_id) ||
+           oneib_id_set_has(&daemon->hosts_denied, host_id);
 }
 
 /* oned has it now, so it is not written again. */
@@ -99,6 +116,7 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
     oneib_signals_block();
     if (status == 0) {
         daemon->metrics.host_updates++;
+        oneib_daemon_host_written(daemon, item->host_id);
         remember(daemon, item);
         return 0;
     }
@@ -145,7 +163,7 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
     for (size_t i = 0; i < attributes->count; i++) {
         const struct oneib_host_attributes *item = &attributes->items[i];
         if (!(item->differs_free || item->differs_switches) ||
-            oneib_id_set_has(&daemon->hosts_failed, item->host_id))
+            oneib_daemon_leaves_host_alone(daemon, item->host_id))
             continue;
         daemon->hosts_wait = is_needed_elsewhere(daemon, began);
         if (daemon->hosts_wait)

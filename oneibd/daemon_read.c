@@ -60,7 +60,7 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     const bool trusted = daemon->events && oneib_events_stream(daemon->events)->connected &&
                          daemon->stream_health.trusted;
     oneib_poll_schedule_reread(&daemon->schedule, now, now - began, trusted);
-    oneib_id_set_clear(&daemon->hosts_failed);
+    oneib_id_set_clear(&daemon->hosts_denied);
     oneib_findings_clear(&daemon->host_findings);
     daemon->has_cloud = true;
     daemon->ledger_is_due = true;

@@ -559,6 +559,15 @@ static void plan_virtual_ports(struct oneib_daemon *daemon)
         oneib_vports_have_news(&daemon->snapshot.vports) ? oneib_now_ms() + VPORTS_MS : -1;
 }
 
+/* What could not be written down is tried again with each poll. */
+static bool is_to_be_tried_again(struct oneib_daemon *daemon)
+{
+    const bool failed =
+        daemon->hosts_failed.count > 0 || daemon->entry_error.code != ONEIB_ERROR_NONE;
+    oneib_id_set_clear(&daemon->hosts_failed);
+    return failed;
+}
+
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
                 struct oneib_error *err)
 {
@@ -572,8 +581,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     if (due->places)
         find_places(daemon, &changed);
     const bool at_rest = daemon->settled || daemon->schedule.retry_at >= 0;
-    const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
-    if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&
+    const bool tries_again = due->poll && is_to_be_tried_again(daemon);
+    if (!changed && at_rest && !tries_again && !due->verify && !due->retry && !due->nodes &&
         !files_changed(daemon))
         return 0;
     daemon->settled = false;

@@ -510,6 +510,21 @@ static void no_key_that_a_host_may_hold_makes_room_for_another(void **state)
     assert_false(names_key(last));
 }
 
+/* As the other daemon does, which hears of the VM at the same moment. */
+static void keys_that_somebody_else_wrote_over_are_written_again(void **state)
+{
+    (void)state;
+    scene();
+    played.red = red_network();
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    connect_node();
+    await_free("64");
+    MUST(lab_fault(scene(), "keys-overwritten", 1, 0, &err));
+    await_list(scene_vm(played.red, HOST), true, true);
+    await_holds(HOST, FULL(RED));
+    await_said("no more host-not-written");
+}
+
 /* ---- the daemon starts anew ------------------------------------------------------------------ */
 
 static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything(void **state)
@@ -924,6 +939,7 @@ int main(void)
         test(nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric),
         test(a_fence_waits_for_the_nodes_empty_table_and_for_the_operator),
         test(forged_ib_keys_free_no_key),
+        test(keys_that_somebody_else_wrote_over_are_written_again),
         test(no_key_that_a_host_may_hold_makes_room_for_another),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
         test(what_is_held_waits_for_a_node_that_is_late),

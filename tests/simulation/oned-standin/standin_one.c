@@ -282,6 +282,15 @@ static xmlrpc_value *host_pool_info(struct standin_call *call)
     return standin_answer_text(call, &text);
 }
 
+/* Somebody else writes it too, at the same moment. */
+static int overwrite_keys(struct standin_call *call, uint32_t id, const char *attributes,
+                          struct oneib_error *err)
+{
+    return strstr(attributes, "IB_KEYS=") && document_fault(call->state, FAULT_KEYS_OVERWRITTEN)
+               ? standin_host_update(call->state, id, "IB_KEYS=\"\"", true, err)
+               : 0;
+}
+
 static xmlrpc_value *host_update(struct standin_call *call)
 {
     uint32_t id;
@@ -295,7 +304,8 @@ static xmlrpc_value *host_update(struct standin_call *call)
         return standin_refuse_error(call, id, &err);
     if (!(call->rights & RIGHT_ADMIN))
         return refuse_right(call, "ADMIN", "HOST", id);
-    if (standin_host_update(call->state, id, attributes, append != 0, &err) < 0)
+    if (standin_host_update(call->state, id, attributes, append != 0, &err) < 0 ||
+        overwrite_keys(call, id, attributes, &err) < 0)
         return standin_refuse_error(call, id, &err);
     return standin_answer_id(call, id);
 }

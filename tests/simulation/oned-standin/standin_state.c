@@ -136,6 +136,7 @@ static const struct {
     {"late-placer", FAULT_LATE_PLACER},
     {"no-placer", FAULT_NO_PLACER},
     {"no-documents", FAULT_NO_DOCUMENTS},
+    {"keys-overwritten", FAULT_KEYS_OVERWRITTEN},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

@@ -104,6 +104,7 @@ enum standin_fault {
     FAULT_LATE_PLACER,
     FAULT_NO_PLACER,
     FAULT_NO_DOCUMENTS,
+    FAULT_KEYS_OVERWRITTEN,
 };
 
 struct standin_calls {
