@@ -41,6 +41,15 @@ static bool is_noted(const struct oneib_findings *findings, const char *code, ui
     return false;
 }
 
+static size_t keys_to_show(const struct oneib_snapshot *snapshot)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < snapshot->desired.copy_count; i++)
+        count += !is_noted(&snapshot->findings, "pkey-not-written",
+                           snapshot->desired.copies[i].network_id);
+    return count;
+}
+
 static size_t levels_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
@@ -61,7 +70,7 @@ static bool site_is_due(const struct oneib_snapshot *snapshot)
 
 bool oneib_keys_are_due(const struct oneib_snapshot *snapshot)
 {
-    return requests_to_meet(&snapshot->desired) > 0 || snapshot->desired.copy_count > 0 ||
+    return requests_to_meet(&snapshot->desired) > 0 || keys_to_show(snapshot) > 0 ||
            snapshot->desired.idle_count > 0 || snapshot->desired.sl_request_count > 0 ||
            levels_to_show(snapshot) > 0 || unused_to_confirm(snapshot) > 0;
 }
@@ -171,7 +180,8 @@ static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
     return outcome;
 }
 
-/* Once for a network, until it is read again: a daemon keeps its snapshot. */
+/* Once for a network, until it is read again, which is therefore not asked for: a daemon keeps its
+ * snapshot. */
 static void note_failure(struct oneib_snapshot *snapshot, const char *code, const char *attribute,
                          uint32_t network_id, const struct oneib_error *failure)
 {
@@ -216,8 +226,8 @@ static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint
     bool written;
     if (pkey == 0 || is_noted(&snapshot->findings, "pkey-not-written", network_id))
         return 0;
-    oneib_id_set_add(&changes->networks, network_id);
     if (copy_key(one, snapshot, network_id, pkey, &written, &failure) == 0) {
+        oneib_id_set_add(&changes->networks, network_id);
         changes->copied += written;
         return 0;
     }
@@ -260,8 +270,8 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_sn
     struct oneib_error failure;
     if (is_noted(&snapshot->findings, "sl-not-written", copy->network_id))
         return 0;
-    oneib_id_set_add(&changes->networks, copy->network_id);
     if (set_level(one, copy, vn_mad, &failure) == 0) {
+        oneib_id_set_add(&changes->networks, copy->network_id);
         changes->copied++;
         return 0;
     }

@@ -353,7 +353,8 @@ int lab_vm_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
  * VM is left out of VM pools, though it can be asked for by itself), "unrestricted" (its
  * configuration restricts no attribute), "no-placer" (it has no SCHED_MAD), "late-placer" (a second SCHED_MAD in it names the placer
  * "ib"), "no-documents" (one.document.info fails, all else is well, until count is 0),
- * "keys-overwritten" (IB_KEYS of a host is "" once it was written). count 0 ends a fault.
+ * "keys-overwritten" (IB_KEYS of a host is "" once it was written), "no-network-update" (nobody may
+ * write a network). count 0 ends a fault.
  */
 int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned seconds,
               struct oneib_error *err);

@@ -290,6 +290,29 @@ static void a_network_whose_vlan_id_is_taken_away_shows_its_key_again(void **sta
     await_holds(0, FULL(500));
 }
 
+/* Its partition is not worse for it. */
+static void a_network_that_may_not_be_written_is_named_and_tried_again_later(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    MUST(lab_fault(scene(), "no-network-update", 1000000, 0, &err));
+    const uint32_t network = scene_network("green", "", NULL);
+    await_said("pkey-not-written");
+    unsigned key;
+    MUST(lab_ledger_key(scene(), network, &key, &err));
+    scene_vm(network, 0);
+    await_holds(0, FULL(key));
+    const unsigned tried = calls_of("one.vn.update");
+    scene_vm(network, 1);
+    await_holds(1, FULL(key));
+    /* What events name is read twice. */
+    assert_in_range(calls_of("one.vn.update"), tried, tried + 1);
+    MUST(lab_fault(scene(), "no-network-update", 0, 0, &err));
+    daemon_signal(SIGHUP);
+    assert_int_equal(await_key_of(network), key);
+}
+
 static void of_two_networks_with_one_key_the_newer_gets_nobody_in(void **state)
 {
     (void)state;
@@ -657,6 +680,7 @@ int main(void)
         STOPPED(an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing_else),
         STOPPED(a_network_that_is_updated_takes_its_vms_to_the_new_key),
         STOPPED(a_network_whose_vlan_id_is_taken_away_shows_its_key_again),
+        STOPPED(a_network_that_may_not_be_written_is_named_and_tried_again_later),
         WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
         WATCHING(a_reservation_shares_the_partition_of_its_parent),
         WATCHING(who_makes_his_reservation_or_nic_limited_narrows_nobody_else),

@@ -349,7 +349,7 @@ static xmlrpc_value *network_update(struct standin_call *call)
     struct oneib_error err = {0};
     if (!standin_network_find(call->state, id, &err))
         return standin_refuse_error(call, id, &err);
-    if (!(call->rights & RIGHT_ADMIN))
+    if (!(call->rights & RIGHT_ADMIN) || document_fault(call->state, FAULT_NO_NETWORK_UPDATE))
         return refuse_right(call, "MANAGE", "NET", id);
     if (standin_network_update(call->state, id, attributes, append != 0, &err) < 0)
         return standin_refuse_error(call, id, &err);

@@ -137,6 +137,7 @@ static const struct {
     {"no-placer", FAULT_NO_PLACER},
     {"no-documents", FAULT_NO_DOCUMENTS},
     {"keys-overwritten", FAULT_KEYS_OVERWRITTEN},
+    {"no-network-update", FAULT_NO_NETWORK_UPDATE},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

@@ -105,6 +105,7 @@ enum standin_fault {
     FAULT_NO_PLACER,
     FAULT_NO_DOCUMENTS,
     FAULT_KEYS_OVERWRITTEN,
+    FAULT_NO_NETWORK_UPDATE,
 };
 
 struct standin_calls {
