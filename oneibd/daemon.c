@@ -198,13 +198,16 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     from->report = (struct oneib_report){0};
     to->trail = from->trail;
     from->trail = (struct oneib_trail){0};
+    /* Nobody else knows which ports these are. */
+    to->reclosed = from->reclosed;
+    from->reclosed = (struct oneib_fence_plan){0};
     to->notify = from->notify;
 }
 
 /* All of the new one must open before anything of the old one goes. */
 static void reload(struct oneib_daemon *daemon)
 {
-    struct oneib_daemon fresh = {.config_path = daemon->config_path, .lock = -1};
+    struct oneib_daemon fresh = {.config_path = daemon->config_path, .lock = -1, .vports_at = -1};
     struct oneib_error err;
     oneib_notify_reloading(&daemon->notify);
     if (open_everything(&fresh, daemon, &err) < 0) {

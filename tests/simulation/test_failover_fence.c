@@ -233,6 +233,8 @@ static void what_was_closed_by_an_old_list_while_oned_was_away_is_opened_again(v
     ok(lab_oneibd_begin(site.lab, &LAB_DAEMON, &err));
     await_off_the_fabric(site.lab, FAILED);
     assert_true(log_says(site.lab, MASTERS_LOG, from, ": disabled"));
+    ok(lab_oneibd_signal(site.lab, LAB_DAEMON.name, SIGHUP, &err)); /* it does not forget that */
+    await_log(site.lab, MASTERS_LOG, from, "the configuration was read again");
     ok(lab_fault(site.lab, "http500", 0, 0, &err));
     await_log(site.lab, MASTERS_LOG, from, ": enabled again");
     bring_up(site.lab, FAILED);
