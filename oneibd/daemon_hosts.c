@@ -22,7 +22,8 @@ static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
     return oneib_subnet_mix_links(hash, &snapshot->subnet);
 }
 
-/* Asked again only when something has moved: it costs a query to the SA for each port. */
+/* Asked again when something has moved, and after each full reading, for a cable can be moved
+ * unseen: it costs a walk through all switches. */
 static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &daemon->snapshot;

@@ -62,6 +62,7 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     oneib_poll_schedule_reread(&daemon->schedule, now, now - began, trusted);
     oneib_id_set_clear(&daemon->hosts_denied);
     oneib_findings_clear(&daemon->host_findings);
+    daemon->leaves_of = 0;
     daemon->has_cloud = true;
     daemon->ledger_is_due = true;
     daemon->metrics.full_readings++;

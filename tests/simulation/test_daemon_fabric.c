@@ -190,6 +190,18 @@ static void tables_are_right_after_a_switch_was_away(void **state)
     await_health(200, NULL);
 }
 
+/* It keeps its LID. */
+static void a_host_whose_cable_was_moved_unseen_has_another_switch(void **state)
+{
+    (void)state;
+    daemon_end();
+    daemon_start_with(DAEMON_NO_EVENTS, DAEMON_QUICK " verify = 1000;", NULL);
+    await_host_attribute(FAR_HOST + 1, "IB_SWITCH", "0x0000000000200001");
+    fabric_command("Unlink \"H4\"[1]");
+    fabric_command("Link \"H4\"[1] \"L1\"[20]");
+    await_host_attribute(FAR_HOST + 1, "IB_SWITCH", "0x0000000000200000");
+}
+
 /* Lanes, at the port itself or at the other end of its cable. */
 static void set_width(size_t host, bool at_the_switch, const char *width)
 {
@@ -454,6 +466,7 @@ int main(void)
         WATCHING(another_program_under_opensms_pid_is_not_signalled),
         WATCHING(a_port_that_was_away_comes_back_without_the_key_of_its_ended_vm),
         DAEMON_CASE(raise_two_leaves, tables_are_right_after_a_switch_was_away),
+        DAEMON_CASE(raise_two_leaves, a_host_whose_cable_was_moved_unseen_has_another_switch),
         DAEMON_CASE(daemon_raise, a_slow_port_is_named_and_changes_no_partitions_rate),
         DAEMON_CASE(daemon_raise, a_port_that_never_tells_its_table_holds_up_nobody),
         WATCHING(a_network_gets_the_key_that_it_waits_for_soon_after_a_silent_port_answers),
