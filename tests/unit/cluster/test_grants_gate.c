@@ -702,6 +702,7 @@ static void what_is_open_counts_on_no_other_hosts_port_that_no_probe_reports(voi
     settle_and_end_vm(played);
     pin_port(played, 1, port_of(11));
     add_node(played, 2);
+    send_grants(played, 2);
     pin_port(played, 2, port_of(2));
     add_guid(&played->scene, &played->scene.in_force.items[0], port_of(11), ONEIB_FULL);
     add_guid(&played->scene, &played->scene.in_force.items[0], port_of(2), ONEIB_FULL);
