@@ -122,6 +122,16 @@ static void a_vf_that_a_reset_emptied_gets_its_guid_and_map_again(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+static void a_vf_that_has_lost_its_guid_alone_gets_it_again(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    tree_write("0", GUID_OF_FIRST);
+    assert_int_equal(look().reapplied, 1);
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
 /* ---- at a glance ----------------------------------------------------------------------------- */
 
 static void a_glance_leaves_what_is_right_alone(void **state)
@@ -132,6 +142,62 @@ static void a_glance_leaves_what_is_right_alone(void **state)
     look();
     const struct oneib_vfs_changes changes = glance();
     assert_int_equal(changes.closed + changes.opened + changes.reapplied + changes.fresh, 0);
+}
+
+/* An entry of the VF's map that only a whole look reads would fail now. */
+static void assert_a_glance_is_enough(void)
+{
+    vfs->next_in_turn = hca.vfs; /* none is looked at whole in its turn */
+    set_mode_of_entry(0, 2, 0);
+    const struct oneib_vfs_changes changes = glance();
+    set_mode_of_entry(0, 2, 0644);
+    assert_int_equal(changes.closed + changes.opened + changes.reapplied + changes.failed, 0);
+}
+
+static void a_glance_reads_little_of_what_is_open_as_it_should_be(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    look();
+    assert_a_glance_is_enough();
+}
+
+static void a_glance_reads_little_of_what_is_open_before_its_guid_may_be_set(void **state)
+{
+    (void)state;
+    give_key(42, 1, true);
+    look();
+    assert_a_glance_is_enough();
+}
+
+static void a_glance_reads_little_of_what_is_closed_while_its_key_is_gone(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    look();
+    assert_a_glance_is_enough();
+}
+
+static void a_glance_reads_little_of_what_is_closed_because_it_is_not_granted(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    drop_grant(42, 1);
+    tell_grants(true);
+    look();
+    assert_a_glance_is_enough();
+}
+
+static void a_glance_reads_little_of_what_has_ended(void **state)
+{
+    (void)state;
+    const struct oneib_vf_record record = give_key(42, 1, false);
+    tell_of_domain(42, true, &record.vf);
+    tell_of_no_domains();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    look();
+    assert_a_glance_is_enough();
 }
 
 static void a_glance_sees_a_key_that_goes_and_comes(void **state)
@@ -448,7 +514,13 @@ int main(void)
         IN_SCENE(a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_own),
         IN_SCENE(all_vfs_are_closed_when_the_port_becomes_a_full_member),
         IN_SCENE(a_vf_that_a_reset_emptied_gets_its_guid_and_map_again),
+        IN_SCENE(a_vf_that_has_lost_its_guid_alone_gets_it_again),
         IN_SCENE(a_glance_leaves_what_is_right_alone),
+        IN_SCENE(a_glance_reads_little_of_what_is_open_as_it_should_be),
+        IN_SCENE(a_glance_reads_little_of_what_is_open_before_its_guid_may_be_set),
+        IN_SCENE(a_glance_reads_little_of_what_is_closed_while_its_key_is_gone),
+        IN_SCENE(a_glance_reads_little_of_what_is_closed_because_it_is_not_granted),
+        IN_SCENE(a_glance_reads_little_of_what_has_ended),
         IN_SCENE(a_glance_sees_a_key_that_goes_and_comes),
         IN_SCENE(a_glance_sees_a_port_that_becomes_a_full_member),
         IN_SCENE(a_glance_sees_what_a_reset_has_emptied),

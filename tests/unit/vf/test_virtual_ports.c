@@ -541,6 +541,24 @@ static void the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it(void *
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
 
+/* The service was killed while it watched that. */
+static void a_link_that_was_left_up_before_its_key_is_not_called_open(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    give_right(&record);
+    set_entry(0, DEFAULT);
+    glance();
+    glance_later();
+    assert_true(is_link_up());
+    restart_engine();
+    look();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    set_entry(0, FULL | KEY);
+    settle();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+}
+
 static void with_the_link_first_it_is_tried_again_and_watched(void **state)
 {
     (void)state;
@@ -646,6 +664,7 @@ int main(void)
         IN_PORTS(a_deferred_guid_is_not_waited_for_but_harm_is_seen),
         IN_PORTS(a_second_call_sees_that_the_key_has_gone),
         IN_PORTS(the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it),
+        IN_PORTS(a_link_that_was_left_up_before_its_key_is_not_called_open),
         IN_PORTS(with_the_link_first_it_is_tried_again_and_watched),
         IN_PORTS(whoever_asks_for_what_is_tried_again_is_told_how_that_ends),
         IN_PORTS(one_that_is_tried_in_vain_is_closed_in_the_end),
