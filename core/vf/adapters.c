@@ -41,9 +41,9 @@ static int mix_adapter(uint64_t *mark, const char *name, struct oneib_error *err
         return -1;
     if (oneib_attribute_read(path, vfs, sizeof vfs, &ignored) < 0)
         vfs[0] = '\0';
-    mix(mark, name, strlen(name) + 1);
+    mix(mark, name, strlen(name));
     mix(mark, &status.st_ino, sizeof status.st_ino);
-    mix(mark, vfs, strlen(vfs) + 1);
+    mix(mark, vfs, strlen(vfs));
     return 0;
 }
 
@@ -56,7 +56,6 @@ static int mix_firmware(uint64_t *mark, const char *name, struct oneib_error *er
         return -1;
     if (stat(path, &status) < 0)
         status.st_ino = 0;
-    mix(mark, name, strlen(name) + 1);
     mix(mark, &status.st_ino, sizeof status.st_ino);
     return 0;
 }

@@ -502,6 +502,23 @@ static void a_device_that_comes_later_is_used(void **state)
     assert_int_equal(oneib_vfs_unseen(vfs), 1);
 }
 
+/* The module was loaded anew: whoever had the old one would hear what was. */
+static void a_device_that_is_made_anew_is_opened_anew(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    char *of = tree_path("/sys/class/fwctl/fwctl0"), *kept = tree_path("/run/kept");
+    give_right(&record);
+    assert_int_equal(rename(of, kept), 0); /* so that the new one has another directory */
+    fwctl_remove(0);
+    fwctl_add(&mlx5, 0);
+    set_port(GIVEN, FULL | KEY, FULL | OTHER_KEY);
+    look();
+    assert_false(is_link_up());
+    free(of);
+    free(kept);
+}
+
 /* Later the service has fewer rights. */
 static void its_device_is_opened_with_the_engine(void **state)
 {
@@ -682,6 +699,7 @@ int main(void)
         BY_FIRMWARE(firmware_that_fails_after_the_link_came_up_closes_the_vf),
         BY_FIRMWARE(by_an_answer_that_is_cut_nothing_is_opened),
         BY_FIRMWARE(a_device_that_comes_later_is_used),
+        BY_FIRMWARE(a_device_that_is_made_anew_is_opened_anew),
         BY_FIRMWARE(its_device_is_opened_with_the_engine),
     };
     tree_open();
