@@ -313,6 +313,34 @@ static void a_nic_whose_key_came_too_late_is_opened(void **state)
     assert_int_equal(record_of(42, 1).guid, ONEIB_VF_GUID_SET);
 }
 
+/* It would follow its key if it had been open there. */
+static void a_nic_whose_key_came_too_late_is_not_opened_by_an_old_list(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    const struct wanted changed = wanted_of(42, 1, OTHER_KEY);
+    assert_give_fails(&changed, ONEIB_ERROR_TIMEOUT, "0x0006");
+    look();
+    tell_grants(false);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    assert_int_equal(look().opened, 0);
+    assert_closed(&hca, 0);
+}
+
+static void what_another_vm_will_have_at_its_start_is_not_opened_by_itself(void **state)
+{
+    (void)state;
+    const struct oneib_vf_record record = give_key(42, 1, false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    look();
+    tell_of_domain(43, false, &record.vf);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    assert_int_equal(look().opened, 0);
+    assert_closed(&hca, 0);
+    tell_of_no_domains();
+    assert_int_equal(look().opened, 1);
+}
+
 static void a_nic_without_key_stays_closed(void **state)
 {
     (void)state;
@@ -529,6 +557,8 @@ int main(void)
         IN_SCENE(an_adapter_that_is_new_is_looked_at_whole),
         IN_SCENE(a_deferred_guid_is_not_set),
         IN_SCENE(a_nic_whose_key_came_too_late_is_opened),
+        IN_SCENE(a_nic_whose_key_came_too_late_is_not_opened_by_an_old_list),
+        IN_SCENE(what_another_vm_will_have_at_its_start_is_not_opened_by_itself),
         IN_SCENE(a_nic_without_key_stays_closed),
         IN_SCENE(an_entry_that_was_mapped_besides_is_closed),
         IN_SCENE(what_a_dead_assignment_left_open_is_closed),
