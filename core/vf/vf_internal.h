@@ -214,7 +214,8 @@ int oneib_vfs_key_index(const struct oneib_vf_place *place, oneib_pkey pkey, boo
 bool oneib_vfs_was_given_guid(const struct oneib_vf_place *place,
                               const struct oneib_vf_state *state,
                               const struct oneib_vf_record *record);
-/* The VF is open on the record's port, at that index and nowhere else. */
+/* The VF is open on the record's port, at that index of oneib_vfs_key_index()'s and nowhere else.
+ */
 bool oneib_vfs_is_open_at(const struct oneib_vf_place *place, const struct oneib_vf_state *state,
                           int32_t index);
 /*

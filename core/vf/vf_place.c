@@ -110,8 +110,7 @@ bool oneib_vfs_is_open_at(const struct oneib_vf_place *place, const struct oneib
 {
     if (place->hca->driver == ONEIB_HCA_MLX5)
         return !state->closed;
-    return index >= 0 && state->index == index && place->port &&
-           state->open_port == place->port->number;
+    return state->index == index && state->open_port == place->port->number;
 }
 
 int oneib_vfs_check_unprivileged(const struct oneib_vf_state *state, struct oneib_error *err)

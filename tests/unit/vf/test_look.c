@@ -388,6 +388,32 @@ static void what_a_dead_release_left_is_released(void **state)
     assert_int_equal(count_records(), 0);
 }
 
+/* The service finds it so: the adapter's driver was loaded with another port type meanwhile. */
+static void a_vf_whose_port_is_ethernet_now_is_told_of(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    tree_write("Ethernet", "/sys/class/infiniband/mlx4_0/ports/1/link_layer");
+    restart_engine();
+    look_fails(ONEIB_ERROR_NOT_FOUND, "mlx4_0 has no such InfiniBand port any more");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+}
+
+static void a_vf_whose_port_is_gone_is_closed_and_told_of(void **state)
+{
+    (void)state;
+    struct oneib_vf_table table;
+    give_key(42, 1, false);
+    table = read_table();
+    table.items[0].port = 2;
+    write_table(&table);
+    oneib_vf_table_clear(&table);
+    grants.items[0].port = 2;
+    restart_engine();
+    look_fails(ONEIB_ERROR_NOT_FOUND, "mlx4_0 has no such InfiniBand port any more");
+    assert_closed(&hca, 0);
+}
+
 static void one_vf_that_fails_keeps_no_other_from_being_closed(void **state)
 {
     (void)state;
@@ -563,6 +589,8 @@ int main(void)
         IN_SCENE(an_entry_that_was_mapped_besides_is_closed),
         IN_SCENE(what_a_dead_assignment_left_open_is_closed),
         IN_SCENE(what_a_dead_release_left_is_released),
+        IN_SCENE(a_vf_whose_port_is_ethernet_now_is_told_of),
+        IN_SCENE(a_vf_whose_port_is_gone_is_closed_and_told_of),
         IN_SCENE(one_vf_that_fails_keeps_no_other_from_being_closed),
         IN_SCENE(a_table_that_cannot_be_read_closes_the_vfs_of_its_port),
         IN_SCENE(a_vf_that_cannot_be_read_is_closed_and_told_of),
