@@ -562,7 +562,6 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
     if (feed->has_pair)
         feed->trouble = (struct oneib_error){0};
     oneib_follow_begin(&feed->follow, daemons.count);
-    oneib_child_is_well(&feed->child);
     start_later(feed);
     feed->child.due = 0;
     return 0;

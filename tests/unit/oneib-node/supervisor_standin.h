@@ -7,6 +7,8 @@
 #define ONEIB_UNIT_ONEIB_NODE_SUPERVISOR_STANDIN_H
 
 #include "oneib-node/supervisor.h"
+#include <limits.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@ static struct {
     int control; /* closed: the supervisor has ended */
     int program; /* its standard input; -1: it has ended */
     void (*tell_failure)(int socket, const struct oneib_error *why);
+    char path[PATH_MAX]; /* of the program */
     unsigned starts;
     bool refuses_start, refuses_orders;
 } supervisor_standin = {.control = -1, .program = -1};
@@ -44,6 +47,7 @@ int oneib_supervisor_start(const struct oneib_supervisor_options *options,
     supervisor->control = ends[0];
     supervisor_standin.control = ends[1];
     supervisor_standin.tell_failure = options->tell_failure;
+    snprintf(supervisor_standin.path, sizeof supervisor_standin.path, "%s", options->program);
     return 0;
 }
 

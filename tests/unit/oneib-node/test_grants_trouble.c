@@ -151,6 +151,19 @@ static void without_its_supervisor_the_service_ends(void **state)
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
 }
 
+static void oneib_grants_is_started_from_where_it_was_built_and_ends_with_the_service(void **state)
+{
+    (void)state;
+    const struct oneib_grant_feed_options options = {0};
+    close_feed();
+    assert_int_equal(oneib_grant_feed_open(&options, &feed, &err), 0);
+    assert_non_null(strstr(supervisor_standin.path, "/oneib-grants"));
+    assert_true(supervisor_standin.program >= 0);
+    close_feed();
+    assert_int_equal(supervisor_standin.program, -1);
+    assert_int_equal(supervisor_standin.control, -1);
+}
+
 static void without_a_supervisor_it_does_not_begin(void **state)
 {
     (void)state;
@@ -258,7 +271,11 @@ static void other_daemons_are_believed_by_roots_word_alone(void **state)
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_kept("tcp://front1:7777");
     assert_true(is_fresh());
-    assert_int_equal(announce(true), 0);
+    begin_log();
+    const int status = announce(true);
+    end_log();
+    assert_int_equal(status, 0);
+    assert_logged("believes oneibd at tcp://other:7777 from now on");
     assert_kept("tcp://other:7777");
     assert_true(has_list());
     assert_false(is_fresh());
@@ -338,6 +355,7 @@ int main(void)
         WITH(why_it_cannot_work_is_told_once_until_it_works),
         WITH(what_keeps_it_from_being_started_is_told),
         WITH(without_its_supervisor_the_service_ends),
+        WITH(oneib_grants_is_started_from_where_it_was_built_and_ends_with_the_service),
         WITH(without_a_supervisor_it_does_not_begin),
         WITH(each_reason_not_to_be_connected_is_logged_once),
         WITH(why_the_believed_one_is_not_heard_is_told_before_anothers),
