@@ -86,6 +86,31 @@ static void what_was_signed_is_told_from_all_else(void **state)
     for (size_t shorter = 0; shorter < length; shorter++)
         assert_false(oneib_unseal(sign.public, bytes, shorter, &inner));
     assert_false(oneib_unseal(sign.public, bytes, length + 1, &inner));
+    assert_true(oneib_unseal(sign.public, bytes, oneib_seal(&sign, bytes, 0), &inner));
+    assert_int_equal(inner, 0);
+}
+
+/* So that it is no message's: those begin with their version. */
+static void the_seal_of_a_hosts_keys_is_of_its_purpose_the_host_and_each_key(void **state)
+{
+    (void)state;
+    static const char signed_bytes[] = "oneib IB_KEYS 1\0\x01\x02\x03\x04\x01\x00\x7f\xfe";
+    static const oneib_pkey keys[] = {0x100, 0x7ffe};
+    uint8_t bytes[sizeof signed_bytes - 1 + ONEIB_SEAL_SIZE];
+    char text[ONEIB_KEYS_SEAL_TEXT_SIZE];
+    size_t inner;
+    sign = played_sign_pair();
+    oneib_seal_keys(&sign, 0x01020304, keys, 2, text);
+    memcpy(bytes, signed_bytes, sizeof signed_bytes - 1);
+    assert_int_equal(sodium_hex2bin(bytes + sizeof signed_bytes - 1, ONEIB_SEAL_SIZE, text,
+                                    strlen(text), NULL, &inner, NULL),
+                     0);
+    assert_int_equal(inner, ONEIB_SEAL_SIZE);
+    assert_true(oneib_unseal(sign.public, bytes, sizeof bytes, &inner));
+    assert_true(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text));
+    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 1, text));
+    text[strlen(text) - 1] = '\0';
+    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text));
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -213,6 +238,19 @@ static void a_pair_that_cannot_be_kept_is_none(void **state)
     assert_int_equal(oneib_daemon_pairs(nowhere, &pair, &sign, &made, &err), -1);
 }
 
+/* Its path is one through a file. */
+static void a_pair_that_cannot_be_looked_for_is_none(void **state)
+{
+    (void)state;
+    char behind[128];
+    write_file("", 0600);
+    snprintf(behind, sizeof behind, "%s/key", path);
+    assert_int_equal(oneib_node_pair(behind, MACHINE, &pair, &made, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_SYSTEM);
+    assert_int_equal(oneib_daemon_pairs(behind, &pair, &sign, &made, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_SYSTEM);
+}
+
 /* ---- a daemon's ------------------------------------------------------------------------------ */
 
 static void a_daemons_pairs_are_made_once(void **state)
@@ -229,6 +267,10 @@ static void a_daemons_pairs_are_made_once(void **state)
     assert_false(made);
     assert_memory_equal(&again, &pair, sizeof pair);
     assert_memory_equal(&sign_again, &sign, sizeof sign);
+    unlink(path);
+    assert_int_equal(oneib_daemon_pairs(path, &again, &sign_again, &made, &err), 0);
+    assert_memory_not_equal(&again, &pair, sizeof pair);
+    assert_memory_not_equal(&sign_again, &sign, sizeof sign);
 }
 
 static void assert_daemon_refused(const char *text, mode_t mode, enum oneib_error_code code)
@@ -268,12 +310,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_signed_is_told_from_all_else),
+        cmocka_unit_test(the_seal_of_a_hosts_keys_is_of_its_purpose_the_host_and_each_key),
         cmocka_unit_test(keys_are_64_digits),
         IN_DIRECTORY(a_nodes_pair_is_made_once),
         IN_DIRECTORY(a_cloned_machine_makes_its_own),
         IN_DIRECTORY(a_nodes_file_that_is_damaged_or_no_secret_is_replaced),
         IN_DIRECTORY(without_a_machine_id_there_is_no_pair),
         IN_DIRECTORY(a_pair_that_cannot_be_kept_is_none),
+        IN_DIRECTORY(a_pair_that_cannot_be_looked_for_is_none),
         IN_DIRECTORY(a_daemons_pairs_are_made_once),
         IN_DIRECTORY(a_daemons_file_that_is_damaged_or_no_secret_is_refused_and_kept),
     };
