@@ -184,6 +184,17 @@ static void a_key_that_is_not_admitted_is_not_heard(void **state)
     assert_false(send_life(2, 1));
 }
 
+/* It says nothing that could be refused instead. */
+static void a_key_that_is_not_admitted_gets_no_connection(void **state)
+{
+    (void)state;
+    admit(1);
+    connect_node(2);
+    for (int i = 0; i < 50 && oneib_grants_server_counts(server)->refused_keys == 0; i++)
+        expect_nothing();
+    assert_true(oneib_grants_server_counts(server)->refused_keys > 0);
+}
+
 static void before_any_is_admitted_nobody_is_heard(void **state)
 {
     (void)state;
@@ -515,6 +526,7 @@ int main(void)
         EACH(an_admitted_node_is_heard_and_answered),
         EACH(each_is_known_by_the_key_that_it_has_proved),
         EACH(a_key_that_is_not_admitted_is_not_heard),
+        EACH(a_key_that_is_not_admitted_gets_no_connection),
         EACH(before_any_is_admitted_nobody_is_heard),
         EACH(who_has_another_secret_than_the_keys_is_not_heard),
         EACH(who_expects_another_daemon_is_not_heard),
