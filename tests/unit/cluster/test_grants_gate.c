@@ -809,6 +809,21 @@ static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void
     assert_non_null(partition_of(&played->gate.table, 0x51));
 }
 
+static void an_operators_partition_comes_into_the_last_place(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 4; /* with the default partition */
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    want_static_at(played, port_of(1));
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_gated(played, 0x50, port_of(1), "full");
+}
+
 static void a_clusters_key_waits_beside_what_the_operators_partitions_have(void **state)
 {
     struct grant_scene *played = *state;
@@ -1214,6 +1229,7 @@ int main(void)
         GRANT_TEST(nothing_comes_to_a_port_of_a_host_that_is_gone),
         GRANT_TEST(what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys),
         GRANT_TEST(the_operators_partitions_wait_where_what_is_kept_leaves_no_room),
+        GRANT_TEST(an_operators_partition_comes_into_the_last_place),
         GRANT_TEST(a_clusters_key_waits_beside_what_the_operators_partitions_have),
         GRANT_TEST(the_place_of_an_operators_partition_that_waits_is_not_lost),
         GRANT_TEST(who_hears_no_nodes_adds_nothing_at_the_ports_of_those_that_have_one),
