@@ -60,6 +60,8 @@ static const char *reason(enum oneib_member_status member_status)
     case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";
+    case ONEIB_MEMBER_STATUS_START_FAILED:
+        return "its start has failed: the VM's log says why";
     case ONEIB_MEMBER_STATUS_FENCED:
         return "the host is fenced: start the VM on another one, or lift that ('oneib unfence')";
     case ONEIB_MEMBER_STATUS_SWITCHED:

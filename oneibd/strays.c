@@ -16,7 +16,7 @@ static bool is_granted(const struct oneib_node_snapshot *node, const struct onei
 
 static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
 {
-    return attachment->phase != ONEIB_ABSENT &&
+    return oneib_phase_has_place(attachment->phase) &&
            (attachment->host_id == host_id || attachment->source_host_id == host_id);
 }
 

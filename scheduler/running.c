@@ -69,7 +69,7 @@ static int read_hosts(struct work *work, struct oneib_error *err)
     const struct oneib_cloud *cloud = work->documents.cloud;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *nic = &cloud->attachments[i];
-        if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID &&
+        if (oneib_phase_has_place(nic->phase) && nic->host_id != ONEIB_NO_ID &&
             !oneib_cloud_host(&work->message->cloud, nic->host_id))
             oneib_id_set_add(&work->hosts, nic->host_id);
     }

@@ -434,6 +434,8 @@ const char *oneib_member_status_name(enum oneib_member_status member_status)
         return "gives-way";
     case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "unknown-state";
+    case ONEIB_MEMBER_STATUS_START_FAILED:
+        return "start-failed";
     case ONEIB_MEMBER_STATUS_FENCED:
         return "fenced";
     case ONEIB_MEMBER_STATUS_SWITCHED:

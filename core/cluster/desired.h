@@ -74,6 +74,7 @@ enum oneib_member_status {
     ONEIB_MEMBER_STATUS_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here
                                         * nothing
                                         */
+    ONEIB_MEMBER_STATUS_START_FAILED,  /* it could be one, and its start there has failed */
     ONEIB_MEMBER_STATUS_FENCED,   /* its host is fenced: whatever runs there is nobody's member */
     ONEIB_MEMBER_STATUS_SWITCHED, /* another driver serves the network now: keeps what is in force,
                                here nothing */

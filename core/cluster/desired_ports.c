@@ -75,7 +75,7 @@ static bool has_nics(const struct oneib_work *work, uint32_t host_id)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
-        if (attachment->phase != ONEIB_ABSENT &&
+        if (oneib_phase_has_place(attachment->phase) &&
             (attachment->host_id == host_id || attachment->source_host_id == host_id))
             return true;
     }

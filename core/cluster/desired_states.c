@@ -169,6 +169,17 @@ static void judge_by_the_past(struct oneib_work *work)
     free(present.items);
 }
 
+/* Nothing of it is there that could be a member, and it takes no place from others. */
+static void judge_failed(struct oneib_work *work)
+{
+    for (size_t i = 0; i < work->binding_count; i++) {
+        struct oneib_binding *binding = &work->bindings[i];
+        if (work->cloud->attachments[binding->attachment].phase == ONEIB_FAILED &&
+            binding->member_status == ONEIB_MEMBER_STATUS_MEMBER)
+            binding->member_status = ONEIB_MEMBER_STATUS_START_FAILED;
+    }
+}
+
 bool oneib_is_arriving(const struct oneib_work *work, const struct oneib_binding *binding)
 {
     const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
@@ -267,6 +278,7 @@ static void judge_adapters(struct oneib_work *work)
 
 void oneib_judge_bindings(struct oneib_work *work)
 {
+    judge_failed(work);
     judge_by_the_past(work);
     judge_adapters(work);
 }

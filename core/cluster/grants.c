@@ -285,7 +285,7 @@ static bool has_ended(const struct oneib_cloud *cloud, const struct oneib_grant 
         return false;
     const struct oneib_attachment *attachment = oneib_cloud_nic(cloud, grant->vm_id, grant->nic_id);
     if (!attachment || attachment->network_id != grant->network_id || attachment->unleased ||
-        attachment->phase == ONEIB_ABSENT)
+        !oneib_phase_has_place(attachment->phase))
         return true;
     return attachment->host_id != host_id &&
            !(attachment->phase == ONEIB_MIGRATING && attachment->source_host_id == host_id);

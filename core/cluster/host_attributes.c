@@ -64,7 +64,7 @@ static void take_vfs(const struct oneib_cloud *cloud,
 {
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
-        if (attachment->phase == ONEIB_ABSENT)
+        if (!oneib_phase_has_place(attachment->phase))
             continue;
         take_vf(attributes, attachment->host_id);
         if (attachment->phase == ONEIB_MIGRATING &&

@@ -62,10 +62,8 @@ static const struct meaning lcm_states[] = {
     [33] = {"HOTPLUG_PROLOG_POWEROFF", ONEIB_ABSENT},
     [34] = {"HOTPLUG_EPILOG_POWEROFF", ONEIB_ABSENT},
     [35] = {"BOOT_MIGRATE", ONEIB_MIGRATING},
-    /* After a failed boot an operator's `recover --success` makes the VM RUNNING without another
-       `pre`. */
-    [36] = {"BOOT_FAILURE", ONEIB_ARRIVING},
-    [37] = {"BOOT_MIGRATE_FAILURE", ONEIB_ARRIVING},
+    [36] = {"BOOT_FAILURE", ONEIB_FAILED},
+    [37] = {"BOOT_MIGRATE_FAILURE", ONEIB_FAILED},
     [38] = {"PROLOG_MIGRATE_FAILURE", ONEIB_ABSENT},
     [39] = {"PROLOG_FAILURE", ONEIB_ABSENT},
     [40] = {"EPILOG_FAILURE", ONEIB_ABSENT},
@@ -75,8 +73,8 @@ static const struct meaning lcm_states[] = {
     [44] = {"PROLOG_MIGRATE_POWEROFF_FAILURE", ONEIB_ABSENT},
     [45] = {"PROLOG_MIGRATE_SUSPEND", ONEIB_ABSENT},
     [46] = {"PROLOG_MIGRATE_SUSPEND_FAILURE", ONEIB_ABSENT},
-    [47] = {"BOOT_UNDEPLOY_FAILURE", ONEIB_ARRIVING},
-    [48] = {"BOOT_STOPPED_FAILURE", ONEIB_ARRIVING},
+    [47] = {"BOOT_UNDEPLOY_FAILURE", ONEIB_FAILED},
+    [48] = {"BOOT_STOPPED_FAILURE", ONEIB_FAILED},
     [49] = {"PROLOG_RESUME_FAILURE", ONEIB_ABSENT},
     [50] = {"PROLOG_UNDEPLOY_FAILURE", ONEIB_ABSENT},
     [51] = {"DISK_SNAPSHOT_POWEROFF", ONEIB_ABSENT},
@@ -122,6 +120,11 @@ enum oneib_phase oneib_vm_phase(int state, int lcm_state)
     return state == STATE_ACTIVE ? lcm_states[lcm_state].phase : ONEIB_ABSENT;
 }
 
+bool oneib_phase_has_place(enum oneib_phase phase)
+{
+    return phase != ONEIB_ABSENT && phase != ONEIB_FAILED;
+}
+
 const char *oneib_phase_name(enum oneib_phase phase)
 {
     switch (phase) {
@@ -135,6 +138,8 @@ const char *oneib_phase_name(enum oneib_phase phase)
         return "leaving";
     case ONEIB_MIGRATING:
         return "migrating";
+    case ONEIB_FAILED:
+        return "failed";
     case ONEIB_PHASE_UNKNOWN:
         break;
     }

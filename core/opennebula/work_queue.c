@@ -58,6 +58,7 @@ static bool is_unsettled(const struct oneib_attachment *attachment)
 {
     switch ((enum oneib_phase)attachment->phase) {
     case ONEIB_SETTLED:
+    case ONEIB_FAILED:
         return false;
     case ONEIB_ABSENT:
         return waits_to_be_placed(attachment);

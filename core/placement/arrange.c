@@ -84,7 +84,8 @@ static void add_running(const struct oneib_sched_message *message,
 {
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
-        if (nic->phase == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
+        if (!oneib_phase_has_place(nic->phase) || nic->host_id == ONEIB_NO_ID ||
+            is_counted(running, i))
             continue;
         const oneib_guid leaf = leaf_called(message, running, nic->host_id);
         if (leaf != 0)
@@ -107,7 +108,8 @@ void oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *r
         add_level(links, &running->networks[i]);
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
-        if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID && !is_counted(running, i))
+        if (oneib_phase_has_place(nic->phase) && nic->host_id != ONEIB_NO_ID &&
+            !is_counted(running, i))
             oneib_links_settle(links, nic->network_id, nic->host_id);
     }
 }
@@ -121,7 +123,7 @@ static void find_newest(struct arranging *arranging)
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
         const struct oneib_network *network = oneib_cloud_network(running, nic->network_id);
-        if (!network || nic->phase == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID)
+        if (!network || !oneib_phase_has_place(nic->phase) || nic->host_id == ONEIB_NO_ID)
             continue;
         int64_t *newest = &arranging->newest[network - running->networks];
         if (nic->since > *newest && nic->since <= arranging->now) /* else it is forged */

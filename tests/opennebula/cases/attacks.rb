@@ -404,3 +404,14 @@ check 'who takes the own VM\'s events away does not keep its function open' do
   vm.act('poweroff').await(:poweroff)
   see_open('H1', within: 5)
 end
+
+def free_functions(host)
+  Suite.oneadmin.document('host.info', Suite.host_id(host), false).elements['TEMPLATE/IB_VFS_FREE'].text.to_i
+end
+
+check 'a VM with many NICs that could not start takes no function from the scheduler' do
+  _, _, mallory, his = scene
+  mallory.vm(*[his] * 16).deploy('H1').await(:boot_failure)
+  seen_within(10) { must("H1 has #{free_functions('H1')} free") { free_functions('H1') == 7 } }
+  see_nothing
+end

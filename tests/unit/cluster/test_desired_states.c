@@ -18,6 +18,21 @@ static void force(struct scene *scene, const char *name, unsigned key, oneib_gui
     scene->has_in_force = true;
 }
 
+static void who_could_not_start_is_told_so_and_takes_no_place(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1)->phase = ONEIB_FAILED;
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_START_FAILED);
+    assert_int_equal(1, scene->desired.table.count);
+
+    add_nic(scene, 11, 0, 5, 1)->phase = ONEIB_FAILED; /* more than that stands against it */
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
+}
+
 static void a_vm_of_unknown_state_keeps_what_is_in_force(void **state)
 {
     struct scene *scene = *state;
@@ -441,6 +456,7 @@ static void a_static_partition_with_indx0_closes_the_ports_that_it_lists(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCENE_TEST(who_could_not_start_is_told_so_and_takes_no_place),
         SCENE_TEST(a_vm_of_unknown_state_keeps_what_is_in_force),
         SCENE_TEST(a_vm_of_unknown_state_gets_nothing_new),
         SCENE_TEST(a_vm_of_unknown_state_is_never_widened),

@@ -106,6 +106,7 @@ static void a_vm_that_is_on_no_host_takes_none(void **state)
     struct room *room = *state;
     host_with_vfs(room, 1, 7);
     add_nic(room->scene, 10, 1, 5, 1)->phase = ONEIB_ABSENT;
+    add_nic(room->scene, 10, 2, 5, 1)->phase = ONEIB_FAILED;
     add_nic(room->scene, 11, 1, 5, ONEIB_NO_ID);
     add_nic(room->scene, 12, 1, 5, 99);
     compute_attributes(room);

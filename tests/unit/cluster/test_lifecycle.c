@@ -18,12 +18,13 @@
 #define HIGHEST 300
 #define ACTIVE 3
 
-static const int arriving[] = {1, 2, 9, 19, 20, 21, 22, 31, 32, 36, 37, 47, 48};
+static const int arriving[] = {1, 2, 9, 19, 20, 21, 22, 31, 32};
 static const int settled[] = {3, 16, 17, 24, 25, 26, 57, 59, 62, 66, 69};
 static const int leaving[] = {5, 6, 12, 15, 18, 23, 29};
 static const int migrating[] = {4, 7, 8, 35, 60, 61};
 static const int absent[] = {0,  10, 11, 27, 28, 30, 33, 34, 38, 39, 40, 41, 42, 43, 44, 45,
                              46, 49, 50, 51, 52, 53, 54, 56, 63, 64, 65, 67, 68, 70, 71};
+static const int failed[] = {36, 37, 47, 48};
 static const int absent_states[] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 11};
 
 static bool contains(const int *numbers, size_t count, int number)
@@ -45,6 +46,8 @@ static enum oneib_phase expected_in_active(int lcm_state)
         return ONEIB_LEAVING;
     if (CONTAINS(migrating, lcm_state))
         return ONEIB_MIGRATING;
+    if (CONTAINS(failed, lcm_state))
+        return ONEIB_FAILED;
     return CONTAINS(absent, lcm_state) ? ONEIB_ABSENT : ONEIB_PHASE_UNKNOWN;
 }
 
@@ -82,6 +85,14 @@ static void a_vm_that_is_being_prepared_is_a_member_already(void **unused)
     (void)unused;
     assert_int_equal(oneib_vm_phase(ACTIVE, 1), ONEIB_ARRIVING); /* PROLOG */
     assert_int_equal(oneib_vm_phase(ACTIVE, 2), ONEIB_ARRIVING); /* BOOT */
+}
+
+static void a_vm_has_a_place_unless_it_is_on_no_host_or_its_start_has_failed(void **unused)
+{
+    (void)unused;
+    for (int lcm_state = 0; lcm_state <= HIGHEST; lcm_state++)
+        assert_int_equal(oneib_phase_has_place(oneib_vm_phase(ACTIVE, lcm_state)),
+                         !CONTAINS(absent, lcm_state) && !CONTAINS(failed, lcm_state));
 }
 
 static void a_vm_of_a_lost_host_stays_a_member(void **unused)
@@ -227,6 +238,7 @@ static void phases_have_names(void **unused)
     assert_string_equal(oneib_phase_name(ONEIB_SETTLED), "settled");
     assert_string_equal(oneib_phase_name(ONEIB_LEAVING), "leaving");
     assert_string_equal(oneib_phase_name(ONEIB_MIGRATING), "migrating");
+    assert_string_equal(oneib_phase_name(ONEIB_FAILED), "failed");
     assert_string_equal(oneib_phase_name(ONEIB_PHASE_UNKNOWN), "unknown");
 }
 
@@ -236,6 +248,7 @@ int main(void)
         cmocka_unit_test(every_pair_of_numbers_has_its_answer),
         cmocka_unit_test(the_ends_of_int_are_unknown),
         cmocka_unit_test(a_vm_that_is_being_prepared_is_a_member_already),
+        cmocka_unit_test(a_vm_has_a_place_unless_it_is_on_no_host_or_its_start_has_failed),
         cmocka_unit_test(a_vm_of_a_lost_host_stays_a_member),
         cmocka_unit_test(lcm_state_counts_in_active_only),
         cmocka_unit_test(states_have_opennebulas_names),
