@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A revert gives the domain the interfaces that it had at the snapshot: they are made those of the
- * VM's document again. */
+/* A revert gives the domain the interfaces that it had at the snapshot, which are made those of the
+ * VM's document again, and the cores that it had then, which may be others' by now. */
+#include "base/cleanup.h"
 #include "domain/edit.h"
+#include "domain/tuning.h"
 #include "hca/reservations.h"
 #include "node/driver_nics.h"
 #include "vmm/actions.h"
@@ -9,7 +11,13 @@
 #include "vmm/plug.h"
 #include <inttypes.h>
 
-/* The domain after the upstream action. */
+/* The domain before the upstream action. */
+struct before {
+    struct oneib_domain_description description;
+    struct oneib_text tuned; /* its document, when oneib has given it cores; empty: it has not */
+};
+
+/* The domain after it. */
 struct settling {
     struct oneib_vmm *vmm;
     struct oneib_live *live;
@@ -114,25 +122,88 @@ static int settle_dummies(struct settling *settling, struct oneib_error *err)
     return look(settling, err) < 0 ? -1 : add_dummies(settling, err);
 }
 
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+/* Where the VM is to run. */
+struct pinning {
+    const struct settling *settling;
+    struct oneib_cpu_set all;
+};
+
+static int pin(uint32_t vcpu, const struct oneib_cpu_set *cpus, void *context,
+               struct oneib_error *err)
+{
+    struct pinning *pinning = context;
+    const struct settling *settling = pinning->settling;
+    oneib_cpu_set_add_all(&pinning->all, cpus);
+    return oneib_live_pin(settling->live, settling->vmm->domain, ONEIB_LIVE_VCPU, vcpu, cpus, err);
+}
+
+static int read_pins(const struct oneib_text *xml, struct oneib_cpu_set *pins,
+                     struct oneib_error *err)
+{
+    oneib_autofree char *name = NULL;
+    return oneib_domain_pins_read(xml->data, xml->length, &name, pins, err);
+}
+
+static int move_back(const struct settling *settling, const struct oneib_text *before,
+                     struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text now = {0};
+    struct oneib_cpu_set had, has;
+    struct pinning pinning = {.settling = settling};
+    const char *domain = settling->vmm->domain;
+    if (oneib_live_document(settling->live, domain, &now, err) < 0 ||
+        read_pins(before, &had, err) < 0 || read_pins(&now, &has, err) < 0)
+        return -1;
+    if (oneib_cpu_set_is_equal(&had, &has))
+        return 0;
+    return oneib_domain_each_pin(before->data, before->length, pin, &pinning, err) < 0
+               ? -1
+               : oneib_live_pin(settling->live, domain, ONEIB_LIVE_EMULATOR, 0, &pinning.all, err);
+}
+
+static void keep_cores(const struct settling *settling, const struct oneib_text *before)
+{
+    struct oneib_error left = {0};
+    if (before->length == 0 || move_back(settling, before, &left) == 0)
+        return;
+    oneib_wrap(&left,
+               "VM %" PRIu32 " may run on cores that it had at the snapshot and that are others' "
+               "now: power it off and resume it",
+               settling->vmm->vm->id);
+    oneib_plug_warn(settling->vmm->warnings, &left);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int look_before(const struct oneib_vmm *vmm, struct oneib_live *live, struct before *before,
+                       struct oneib_error *err)
+{
+    return before->description.tuned ? oneib_live_document(live, vmm->domain, &before->tuned, err)
+                                     : 0;
+}
+
 /* A VM that has no NIC of ours now may have had one at the snapshot. */
-static int settle(struct oneib_vmm *vmm, const struct oneib_domain_description *before,
-                  struct oneib_error *err)
+static int settle(struct oneib_vmm *vmm, const struct before *before, struct oneib_error *err)
 {
     struct settling settling = {.vmm = vmm};
     if (oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &settling.live, &settling.description,
                          err) < 0)
         return -1;
+    if (settling.live)
+        keep_cores(&settling, &before->tuned);
     const int outcome = settling.live ? settle_dummies(&settling, err) : 0;
     oneib_domain_description_clear(&settling.description);
     oneib_live_close(settling.live);
     oneib_vf_table_clear(&settling.table);
     if (outcome < 0 || vmm->vm->nic_count == 0)
         return outcome;
-    return oneib_plug_in(vmm->config, vmm->domain, vmm->vm, before, err);
+    return oneib_plug_in(vmm->config, vmm->domain, vmm->vm, &before->description, err);
 }
 
 /* Whatever came of the upstream action: what is not put right after it is a warning. */
-static int take(struct oneib_vmm *vmm, const struct oneib_domain_description *before, int *status,
+static int take(struct oneib_vmm *vmm, const struct before *before, int *status,
                 struct oneib_error *err)
 {
     struct oneib_error left = {0};
@@ -145,18 +216,19 @@ static int take(struct oneib_vmm *vmm, const struct oneib_domain_description *be
 int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *err)
 {
     struct oneib_live *live = NULL;
-    struct oneib_domain_description before = {0};
+    struct before before = {0};
     if (oneib_upstream_check(&vmm->upstream, err) < 0 ||
-        oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &live, &before, err) < 0)
+        oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &live, &before.description, err) < 0)
         return -1;
     if (!live)
         return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
-    int outcome = 0;
-    if (oneib_plug_has_vf(&before))
-        outcome = oneib_plug_out(vmm->config, live, vmm->domain, vmm->vm, &before, err);
+    int outcome = look_before(vmm, live, &before, err);
+    if (outcome == 0 && oneib_plug_has_vf(&before.description))
+        outcome = oneib_plug_out(vmm->config, live, vmm->domain, vmm->vm, &before.description, err);
     oneib_live_close(live);
     if (outcome == 0)
         outcome = take(vmm, &before, status, err);
-    oneib_domain_description_clear(&before);
+    oneib_domain_description_clear(&before.description);
+    oneib_text_clear(&before.tuned);
     return outcome;
 }

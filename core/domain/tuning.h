@@ -38,6 +38,12 @@ int oneib_domain_demand_read(const char *xml, size_t length, struct oneib_domain
 int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct oneib_cpu_set *pins,
                            struct oneib_error *err);
 
+/* Calls `each` for every <vcpupin>, until it fails: where virtual core `vcpu` runs. */
+int oneib_domain_each_pin(const char *xml, size_t length,
+                          int (*each)(uint32_t vcpu, const struct oneib_cpu_set *cpus,
+                                      void *context, struct oneib_error *err),
+                          void *context, struct oneib_error *err);
+
 /* To be asked for only what the document has not of others. An <emulatorpin> of others stays. */
 struct oneib_tuning {
     bool pin; /* cores.vcpus[i] is the CPU of virtual core i; the emulator runs on all threads */

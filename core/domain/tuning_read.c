@@ -316,6 +316,37 @@ int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct o
     return 0;
 }
 
+static int read_pin(const xmlNode *pin, uint32_t *vcpu, struct oneib_cpu_set *cpus,
+                    struct oneib_error *err)
+{
+    uint64_t number;
+    const char *text = oneib_tree_attribute(pin, "vcpu");
+    *cpus = (struct oneib_cpu_set){0};
+    if (!text || !oneib_parse_decimal(text, VCPUS_MAX - 1, &number))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "the domain's document has a <vcpupin> of no virtual core");
+    *vcpu = (uint32_t)number;
+    return add_cpus(oneib_tree_attribute(pin, "cpuset"), cpus, err);
+}
+
+int oneib_domain_each_pin(const char *xml, size_t length,
+                          int (*each)(uint32_t vcpu, const struct oneib_cpu_set *cpus,
+                                      void *context, struct oneib_error *err),
+                          void *context, struct oneib_error *err)
+{
+    oneib_autotree xmlDoc *document = NULL;
+    struct oneib_cpu_set cpus;
+    uint32_t vcpu = 0;
+    if (oneib_tree_parse(xml, length, &document, err) < 0)
+        return -1;
+    const xmlNode *tuning = oneib_tree_child(xmlDocGetRootElement(document), "cputune");
+    for (const xmlNode *pin = oneib_tree_child(tuning, "vcpupin"); pin;
+         pin = oneib_tree_next(pin, "vcpupin"))
+        if (read_pin(pin, &vcpu, &cpus, err) < 0 || each(vcpu, &cpus, context, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool has_of_others(const xmlNode *domain, const struct oneib_tuning_mark *mark,

@@ -211,6 +211,38 @@ static void pins_of_any_domain_are_read_with_its_name(void **state)
     assert_null(name);
 }
 
+static int note_pin(uint32_t vcpu, const struct oneib_cpu_set *cpus, void *context,
+                    struct oneib_error *error)
+{
+    (void)error;
+    struct oneib_text *seen = context;
+    oneib_text_printf(seen, "%u:", vcpu);
+    oneib_cpu_set_render(cpus, seen);
+    oneib_text_append(seen, " ");
+    return 0;
+}
+
+static void pins_are_told_by_virtual_core(void **state)
+{
+    (void)state;
+    static const char xml[] =
+        "<domain><cputune><vcpupin vcpu='1' cpuset='5'/><emulatorpin cpuset='7'/>"
+        "<vcpupin vcpu='0' cpuset='2-3'/></cputune></domain>";
+    static const char *const wrong[] = {
+        "<domain><cputune><vcpupin cpuset='5'/></cputune></domain>",
+        "<domain><cputune><vcpupin vcpu='x' cpuset='5'/></cputune></domain>",
+        "<domain><cputune><vcpupin vcpu='0'/></cputune></domain>",
+    };
+    struct oneib_text seen = {0};
+    assert_int_equal(oneib_domain_each_pin(xml, strlen(xml), note_pin, &seen, &err), 0);
+    assert_string_equal(seen.data, "1:5 0:2-3 ");
+    oneib_text_clear(&seen);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(oneib_domain_each_pin(wrong[i], strlen(wrong[i]), note_pin, &seen, &err),
+                         -1);
+    assert_int_equal(seen.length, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +259,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_locked_is_seen),
         cmocka_unit_test(a_document_that_does_not_say_it_is_refused),
         cmocka_unit_test(pins_of_any_domain_are_read_with_its_name),
+        cmocka_unit_test(pins_are_told_by_virtual_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

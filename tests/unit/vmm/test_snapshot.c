@@ -209,6 +209,89 @@ static void that_of_a_malformed_nic_is_left_alone(void **state)
     assert_shape(BOTH_IN);
 }
 
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+#define CORES(first, second)                                                                       \
+    "<cputune><vcpupin vcpu='0' cpuset='" first "'/><vcpupin vcpu='1' cpuset='" second             \
+    "'/><emulatorpin cpuset='" first "," second "'/></cputune>"
+
+/* The VM is on these cores; marked: oneib has given them. */
+static void run_on(const char *cores, bool marked)
+{
+    const char *now = live_standin_document(DOMAIN), *end = strstr(now, "</domain>");
+    struct oneib_text xml = {0};
+    assert_non_null(end);
+    oneib_text_append_bytes(&xml, now, (size_t)(end - now));
+    oneib_text_append(&xml, marked ? "<metadata><oneib:tuning xmlns:oneib='urn:oneib:domain:1'/>"
+                                     "</metadata>"
+                                   : "");
+    oneib_text_append(&xml, cores);
+    oneib_text_append(&xml, "</domain>");
+    assert_int_equal(live_standin_stop(DOMAIN, &err), 0);
+    live_standin_run(xml.data);
+    live_standin_forget_log();
+    oneib_text_clear(&xml);
+}
+
+/* A snapshot on the cores 0 and 1, and then the VM was started again, on 2 and 3. */
+static void move_since_the_snapshot(bool marked)
+{
+    run_on(CORES("0", "1"), marked);
+    must(creating);
+    assert_int_equal(live_standin_stop(DOMAIN, &err), 0);
+    start_vm("");
+    run_on(CORES("2", "3"), marked);
+}
+
+static void assert_runs_on(const char *first, const char *second)
+{
+    char words[64];
+    snprintf(words, sizeof words, "<vcpupin vcpu=\"0\" cpuset=\"%s\"/>", first);
+    assert_non_null(strstr(live_standin_document(DOMAIN), words));
+    snprintf(words, sizeof words, "<vcpupin vcpu=\"1\" cpuset=\"%s\"/>", second);
+    assert_non_null(strstr(live_standin_document(DOMAIN), words));
+}
+
+/* Those that it had may be another VM's since it was powered off. */
+static void a_tuned_vm_that_goes_back_keeps_the_cores_that_it_has(void **state)
+{
+    (void)state;
+    move_since_the_snapshot(true);
+    must(reverting);
+    assert_runs_on("2", "3");
+    assert_non_null(strstr(live_standin_document(DOMAIN), "<emulatorpin cpuset=\"2-3\"/>"));
+    assert_shape(BOTH_IN);
+    assert_no_warnings();
+}
+
+static void a_tuned_vm_that_has_not_moved_is_not_pinned_again(void **state)
+{
+    (void)state;
+    run_on(CORES("0", "1"), true);
+    must(creating);
+    must(reverting);
+    assert_logged("pin ", false);
+}
+
+static void cores_that_others_have_chosen_are_theirs(void **state)
+{
+    (void)state;
+    move_since_the_snapshot(false);
+    must(reverting);
+    assert_runs_on("0", "1");
+    assert_logged("pin ", false);
+}
+
+static void that_a_vm_could_not_be_moved_back_is_a_warning(void **state)
+{
+    (void)state;
+    move_since_the_snapshot(true);
+    live_standin_fault("pin-fails " DOMAIN);
+    must(reverting);
+    assert_non_null(strstr(warnings.data, "VM 42 may run on cores that it had at the snapshot"));
+    assert_shape(BOTH_IN);
+}
+
 static void a_domain_without_anything_of_ours_is_the_upstream_actions_own(void **state)
 {
     (void)state;
@@ -391,6 +474,10 @@ int main(void)
         TEST(a_vm_without_nics_of_ours_has_none_after_it),
         TEST(a_dummy_interface_that_tells_another_address_is_replaced),
         TEST(that_of_a_malformed_nic_is_left_alone),
+        TEST(a_tuned_vm_that_goes_back_keeps_the_cores_that_it_has),
+        TEST(a_tuned_vm_that_has_not_moved_is_not_pinned_again),
+        TEST(cores_that_others_have_chosen_are_theirs),
+        TEST(that_a_vm_could_not_be_moved_back_is_a_warning),
         TEST(a_domain_without_anything_of_ours_is_the_upstream_actions_own),
         TEST(without_the_upstream_action_nothing_is_touched),
         TEST(without_libvirt_nothing_is_touched),
