@@ -80,6 +80,16 @@ test_as_long_as_nothing_changes_no_user_is_touched() {
     has "$root/home/user/.ssh/authorized_keys" 'AAAAIKey2'
 }
 
+# Whoever connects to this machine is told that somebody stands in between, until its new key is known.
+test_a_host_key_that_is_made_anew_is_published() {
+    pair
+    succeeds cluster_refresh
+    rm "$work/onegate/put"
+    printf '%s comment\n' "$(a_key 8)" >"$root/etc/ssh/ssh_host_ed25519_key.pub"
+    succeeds cluster_refresh
+    has "$work/onegate/put" 'ONEIB_HOST_KEY="ssh-ed25519 .*Key8'
+}
+
 test_what_has_failed_is_tried_again() {
     pair
     mkdir -p "$root/home/user/.ssh/authorized_keys"

@@ -24,7 +24,13 @@ ssh_refresh() (
         rm -f "$note" "$done"
     fi
     [ "$user" ] || exit 0
-    { printf '%s\n' "$user" && this_vm && cat "$1"; } >"$2/wanted"
+    {
+        printf '%s\n' "$user"
+        this_vm
+        # It may be made anew while the machine runs.
+        cat "${ONEIB_ROOT-}/etc/ssh/ssh_host_ed25519_key.pub" 2>/dev/null || true
+        cat "$1"
+    } >"$2/wanted"
     if [ -f "$done" ] && cmp -s "$2/wanted" "$done"; then
         exit 0
     fi
