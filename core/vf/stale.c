@@ -36,6 +36,13 @@ static bool is_unknown_to_domains(const struct oneib_vfs *vfs, const struct onei
            !oneib_domain_list_names(vfs->domains, &record->vf);
 }
 
+/* Its VM may run: OpenNebula has given up an attach after its pre, and calls nobody. */
+static bool is_of_no_use(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    return oneib_vfs_domains_known(vfs) && record->stage == ONEIB_VF_CLOSED && record->pkey == 0 &&
+           !oneib_domain_list_names(vfs->domains, &record->vf);
+}
+
 /* Pre gives a VM its VFs one by one: the last one's time counts. */
 static int64_t vm_settles_in(const struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                              int64_t now)
@@ -73,7 +80,8 @@ static double stale_in(const struct oneib_vfs *vfs, const struct oneib_vf_record
         return 0;
     if (record->stage == ONEIB_VF_PREPARING)
         return vfs->opened + CALLER_COMES_MS - oneib_now_ms();
-    if (!is_unknown_to_domains(vfs, record) || is_vm_under_way(vfs, record->vm_id))
+    if ((!is_unknown_to_domains(vfs, record) && !is_of_no_use(vfs, record)) ||
+        is_vm_under_way(vfs, record->vm_id))
         return INFINITY;
     return (double)vm_settles_in(vfs, record, now) * 1000;
 }

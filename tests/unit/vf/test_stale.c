@@ -149,6 +149,42 @@ static void a_record_whose_vm_is_here_is_left_alone(void **state)
     assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
 }
 
+/* An attach that OpenNebula has given up: the NIC is no more, and the VM runs on. */
+static void what_a_vm_that_runs_has_no_use_for_is_released(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    give_key(42, 2, false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    leave_record(42, 1, ONEIB_VF_CLOSED, ARRIVED);
+    leave_record(42, 2, ONEIB_VF_CLOSED, ARRIVED);
+    tell_of_domain(42, true, NULL);
+    drop_grant(42, 1);
+    tell_grants(true);
+    step();
+    assert_false(is_released(42, 1));
+    age(42, 1, SETTLED);
+    tell_of_domain(42, true, NULL);
+    step();
+    assert_true(is_released(42, 1));
+    assert_false(is_released(42, 2));
+}
+
+static void what_is_not_granted_and_in_a_domain_is_left_alone(void **state)
+{
+    (void)state;
+    const struct oneib_pci vf = give_key(42, 1, false);
+    tell_of_domain(42, true, &vf);
+    drop_grant(42, 1);
+    tell_grants(true);
+    age(42, 1, ARRIVED);
+    tell_of_domain(42, true, &vf);
+    step();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    assert_int_equal(record_of(42, 1).pkey, 0);
+    assert_false(is_released(42, 1));
+}
+
 static void a_record_whose_vf_some_domain_names_is_left_alone(void **state)
 {
     (void)state;
@@ -292,6 +328,8 @@ int main(void)
         IN_SCENE(a_record_of_a_vm_that_does_not_come_is_released_when_it_has_settled),
         IN_SCENE(a_closed_record_settles_from_when_nothing_is_granted),
         IN_SCENE(a_record_whose_vm_is_here_is_left_alone),
+        IN_SCENE(what_a_vm_that_runs_has_no_use_for_is_released),
+        IN_SCENE(what_is_not_granted_and_in_a_domain_is_left_alone),
         IN_SCENE(a_record_whose_vf_some_domain_names_is_left_alone),
         IN_SCENE(nothing_settled_is_released_while_nobody_knows_the_domains),
         IN_SCENE(a_vm_that_got_another_vf_a_moment_ago_keeps_all),
