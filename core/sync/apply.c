@@ -232,23 +232,20 @@ static void note_what_is_preexisting(const struct step *step, struct oneib_watch
 }
 
 /*
- * What comes before the write. Only where keys can change hands does that depend on the role of the
- * SM here, and on what the ports hold this very moment.
+ * What comes before the write. Only where keys can change hands does that depend on what the ports
+ * hold this very moment. Beside a standby it is the same: it may become master at any time, and then
+ * its file is what counts.
  */
 static int prepare(const struct step *step, struct oneib_watch *watch, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = step->snapshot;
-    bool reassignment = false, master;
+    bool reassignment = false;
     if (snapshot->changed)
         oneib_reassignment_possible(&snapshot->seen.table, &snapshot->desired.table, &reassignment);
     if (!reassignment) {
         note_what_is_preexisting(step, watch);
         return 0;
     }
-    if (oneib_sm_leads(step->sm, step->fabric, &master, err) < 0)
-        return -1;
-    if (!master)
-        return 0;
     if (!step->options->subnet_is_new &&
         read_fabric_again(step, "looking whose P_Keys the ports hold", err) < 0)
         return -1;

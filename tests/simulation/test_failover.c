@@ -183,6 +183,48 @@ static void a_master_that_returns_with_an_old_file_is_brought_up_to_date(void **
     run_oneib(site.lab, LAB_SM_HCA, lab_config_path(site.lab), "verify", NULL);
 }
 
+#define STORAGE 0x8010
+
+static void give_storage_to(struct lab *lab, size_t host)
+{
+    char text[64];
+    snprintf(text, sizeof text, "storage%zu=0x0010 : 0x%" PRIx64 "=full;\n", host,
+             lab_host_port_guid(lab, host));
+    ok(lab_write(lab, "static-partitions.conf", 0644, text, &err));
+}
+
+static void await_standbys_file(const struct site *site, bool has_storage)
+{
+    const char *argv[] = {"grep", "0x0010", site->instance.partitions, NULL};
+    bool has = !has_storage;
+    for (unsigned waited = 0; has != has_storage; waited += 50) {
+        struct lab_output output;
+        assert_true(waited < CHANGE_MS / 4);
+        lab_sleep_ms(50);
+        ok(lab_run(site->lab, NULL, argv, PROGRAM_MS, &output, &err));
+        has = output.status == 0;
+        lab_output_clear(&output);
+    }
+}
+
+/* The master's daemon has not got to it: were the master to die now, the standby would give the key
+ * to a new port while an old one may hold it. */
+static void the_standbys_file_has_no_key_whose_old_ports_still_hold_it(void **state)
+{
+    struct site site;
+    open_site(&site, *state);
+    give_storage_to(site.lab, 3);
+    assert_true(comes_to_have(site.lab, 3, STORAGE, true));
+    await_standbys_file(&site, true);
+    ok(lab_oneibd_signal(site.lab, LAB_DAEMON.name, SIGSTOP, &err));
+    give_storage_to(site.lab, 5);
+    await_standbys_file(&site, false);
+    ok(lab_oneibd_signal(site.lab, LAB_DAEMON.name, SIGCONT, &err));
+    assert_true(comes_to_have(site.lab, 5, STORAGE, true));
+    await_standbys_file(&site, true);
+    assert_same_files(&site);
+}
+
 int main(void)
 {
     if (lab_missing()) {
@@ -198,6 +240,7 @@ int main(void)
         ON_TWO_SMS(two_daemons_write_the_same_file_and_the_standbys_says_so),
         ON_TWO_SMS(clusters_stay_and_change_when_the_host_of_the_master_dies),
         ON_TWO_SMS(a_master_that_returns_with_an_old_file_is_brought_up_to_date),
+        ON_TWO_SMS(the_standbys_file_has_no_key_whose_old_ports_still_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
