@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What partitions and host attributes depend on, and therefore not names, addresses, and the
- * numbers of a state within the same phase. */
+/* What partitions, grants and host attributes depend on, and therefore not names, addresses, and
+ * the numbers of a state within the same phase. */
 #include "base/order.h"
 #include "opennebula/cache_merge.h"
 #include <string.h>
@@ -31,7 +31,7 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
     return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) &&
            same_text(a->other_driver, b->other_driver) && a->unreadable == b->unreadable &&
            a->being_created == b->being_created && a->reservations_share == b->reservations_share &&
-           oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
+           a->uid == b->uid && oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
            a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
@@ -69,7 +69,8 @@ static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
 
 bool oneib_cache_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
-    return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
+    return a->id == b->id && oneib_host_is_heard(a->state) == oneib_host_is_heard(b->state) &&
+           a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
            strcmp(a->node_key, b->node_key) == 0 && same_text(a->switches, b->switches) &&
            same_keys(a, b) && same_ports(a, b) && same_devices(a, b);
 }

@@ -300,6 +300,30 @@ static void a_phase_that_changes_is_a_change(void **state)
     assert_int_equal(fixture->cloud.attachments[0].phase, ONEIB_LEAVING);
 }
 
+/* What its owner may have depends on who that is. */
+static void a_network_that_is_given_to_somebody_else_is_a_change(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, NETWORK("7", "<UID>4</UID><GID>100</GID>"),
+           NETWORK("7", "<UID>5</UID><GID>100</GID>"));
+    read_pools_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_true(fixture->changed);
+}
+
+/* Its VMs start elsewhere then, with their GUIDs. */
+static void a_host_that_oned_gives_up_is_a_change(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(HOST_OBJECT, 1, "<HOST><ID>1</ID><STATE>2</STATE></HOST>",
+           "<HOST><ID>1</ID><STATE>3</STATE></HOST>");
+    read_pools_first(fixture);
+    name_host(fixture, 1);
+    must_refresh(fixture, "host 1\n");
+    assert_true(fixture->changed);
+}
+
 static void the_host_of_an_arriving_vm_is_read_again(void **state)
 {
     struct fixture *fixture = *state;
@@ -1004,6 +1028,8 @@ int main(void)
         TEST(a_vm_that_may_not_be_seen_is_an_error_that_changes_nothing),
         TEST(a_state_of_the_same_phase_is_kept_and_changes_nothing),
         TEST(a_phase_that_changes_is_a_change),
+        TEST(a_network_that_is_given_to_somebody_else_is_a_change),
+        TEST(a_host_that_oned_gives_up_is_a_change),
         TEST(the_host_of_an_arriving_vm_is_read_again),
         TEST(a_host_with_ports_is_read_again_later_where_that_is_wanted),
         TEST(an_id_that_is_named_often_is_asked_for_once),
