@@ -58,7 +58,7 @@ static void put_bytes(struct writer *writer, const uint8_t *bytes, size_t size)
 /* What is behind the name's end stays here. */
 static void put_device(struct writer *writer, const char name[ONEIB_DEVICE_NAME_SIZE])
 {
-    const size_t length = strnlen(name, ONEIB_DEVICE_NAME_SIZE - 1);
+    const size_t length = strnlen(name, ONEIB_DEVICE_NAME_SIZE);
     memcpy(writer->at, name, length);
     writer->at += length;
     put_zeros(writer, ONEIB_DEVICE_NAME_SIZE - length);
@@ -300,7 +300,7 @@ static void take_device(struct reader *reader, char name[ONEIB_DEVICE_NAME_SIZE]
     memcpy(name, bytes, sizeof bytes);
     const size_t length = strnlen(name, ONEIB_DEVICE_NAME_SIZE);
     require(reader,
-            length < ONEIB_DEVICE_NAME_SIZE && oneib_device_name_is_valid(name, length) &&
+            oneib_device_name_is_valid(name, length) &&
                 all_zeros(name + length, ONEIB_DEVICE_NAME_SIZE - length),
             "an adapter's name");
 }

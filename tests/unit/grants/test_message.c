@@ -265,6 +265,52 @@ static void a_count_beyond_what_there_is_is_refused(void **state)
     assert_int_equal(unpack(bytes, length), 0);
 }
 
+static void more_grants_than_a_list_holds_are_refused_though_they_are_there(void **state)
+{
+    (void)state;
+    static uint8_t longer[ONEIB_GRANTS_MESSAGE_MAX + 4096];
+    make_list(2);
+    const size_t two = assert_taken();
+    make_list(ONEIB_GRANTS_MAX);
+    const size_t length = assert_taken(), count = 4 + 32 + 16 + 8;
+    const size_t size = two - count - 4 - (two - count - 4) / 2;
+    memcpy(longer, bytes, length);
+    memset(longer + length, 0xff, size);
+    longer[count + 2] = (ONEIB_GRANTS_MAX + 1) >> 8;
+    longer[count + 3] = (ONEIB_GRANTS_MAX + 1) & 0xff;
+    assert_int_equal(unpack(longer, length + size), -1);
+    assert_non_null(strstr(err.text, "its length"));
+}
+
+static void the_ends_of_each_range_are_taken(void **state)
+{
+    (void)state;
+    make_list(1);
+    struct oneib_grant *grant = &message.list.grants.items[0];
+    *grant = (struct oneib_grant){.vm_id = INT32_MAX,
+                                  .network_id = INT32_MAX,
+                                  .nic_id = 255,
+                                  .port = 254,
+                                  .pkey = ONEIB_PKEY_LAST,
+                                  .has_vf = true,
+                                  .vf = {0xffff, 0xff, 31, 7},
+                                  .guid = oneib_guid_encode(3, INT32_MAX, 255)};
+    memset(grant->device, 'm', ONEIB_DEVICE_NAME_SIZE - 1);
+    message.list.role.sm_lid = 0xbfff;
+    assert_taken();
+    grant->pkey = ONEIB_PKEY_FIRST;
+    message.list.role.sm_lid = 1;
+    assert_taken();
+    make_report(1);
+    struct oneib_vf_record *record = &message.report.records[0];
+    record->stage = ONEIB_VF_RELEASING;
+    record->since = INT64_MAX;
+    assert_taken();
+    record->stage = ONEIB_VF_PREPARING;
+    record->pkey = record->since = 0;
+    assert_taken();
+}
+
 static void another_version_or_kind_is_refused(void **state)
 {
     (void)state;
@@ -321,6 +367,7 @@ static void a_grant_that_cannot_be_is_refused(void **state)
     REFUSE_GRANT(GRANT.device[0] = '\0', "an adapter's name");
     REFUSE_GRANT(strcpy(GRANT.device, "../mlx4_0"), "an adapter's name");
     REFUSE_GRANT(strcpy(GRANT.device, ".."), "an adapter's name");
+    REFUSE_GRANT(memset(GRANT.device, 'm', ONEIB_DEVICE_NAME_SIZE), "an adapter's name");
     REFUSE_GRANT(GRANT.vm_id = 0x80000000, "a VM");
     REFUSE_GRANT(GRANT.network_id = UINT32_MAX, "a network");
     REFUSE_GRANT((GRANT.has_vf = true, GRANT.vf.slot = 32), "a virtual function's address");
@@ -430,6 +477,8 @@ int main(void)
         cmocka_unit_test(nothing_of_the_senders_memory_leaves_it),
         cmocka_unit_test(another_length_is_refused),
         cmocka_unit_test(a_count_beyond_what_there_is_is_refused),
+        cmocka_unit_test(more_grants_than_a_list_holds_are_refused_though_they_are_there),
+        cmocka_unit_test(the_ends_of_each_range_are_taken),
         cmocka_unit_test(another_version_or_kind_is_refused),
         cmocka_unit_test(every_bit_has_a_meaning),
         cmocka_unit_test(a_grant_that_cannot_be_is_refused),

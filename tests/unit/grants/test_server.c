@@ -287,6 +287,19 @@ static void a_key_that_is_named_twice_is_one(void **state)
     expect_challenge(0, 1);
 }
 
+/* libzmq tells once of what comes together. */
+static void what_waits_behind_a_message_is_told_of(void **state)
+{
+    (void)state;
+    admit(1);
+    connect_node(0);
+    for (uint8_t number = 1; number <= 3; number++)
+        say_challenge(0, number);
+    usleep(LONG_MS * 1000);
+    for (uint8_t number = 1; number <= 3; number++)
+        expect_challenge(0, number);
+}
+
 /* ---- what is said ---------------------------------------------------------------------------- */
 
 static void expect_malformed(const void *bytes, size_t length)
@@ -535,6 +548,7 @@ int main(void)
         EACH(a_key_that_is_admitted_no_more_is_heard_no_longer),
         EACH(a_key_that_stays_admitted_keeps_its_connection),
         EACH(a_key_that_is_named_twice_is_one),
+        EACH(what_waits_behind_a_message_is_told_of),
         EACH(what_is_no_message_is_dropped_and_counted),
         EACH(a_node_cannot_speak_as_oneibd),
         EACH(what_is_too_long_ends_the_connection_and_nothing_else),
