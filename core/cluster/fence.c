@@ -135,10 +135,11 @@ static void close_at(struct oneib_fence_step *step, const struct oneib_switch_li
     step->state = is_down ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
 }
 
-/* It was the host's when it was closed: what others report since changes nothing. */
+/* It was the host's when it was closed, at its place, or nowhere: what others report since changes
+ * nothing. */
 static bool was_its_own(const struct oneib_fence_step *step)
 {
-    return step->switch_guid != 0 || step->was == ONEIB_FENCE_DOWN || step->was == ONEIB_FENCE_GONE;
+    return step->switch_guid != 0 || step->was == ONEIB_FENCE_GONE;
 }
 
 /* What keeps a port from being closed that was not closed yet: ONEIB_FENCE_ASKED: nothing.
@@ -168,12 +169,12 @@ static void close_linked(const struct oneib_fence_input *input,
         close_at(step, link);
 }
 
-/* Where it was seen last before it was fenced. */
+/* What was not its own before is pinned, and lies where it was seen last before it was fenced. */
 static void place_as_pinned(const struct oneib_fence_input *input, struct oneib_fence_step *step)
 {
-    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, step->guid);
-    if (step->switch_guid || !port || step->was == ONEIB_FENCE_GONE)
+    if (was_its_own(step))
         return;
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, step->guid);
     step->switch_guid = port->switch_guid;
     step->switch_port = port->switch_port;
 }

@@ -437,6 +437,8 @@ static void a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_nam
     assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
     assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
     report_port(scene, OTHER, PORT);
+    scene->claims[0] = (struct oneib_ledger_port){.guid = PORT, .host_id = OTHER};
+    scene->claim_count = 1;
     link_port(scene, 7, PORT, ADAPTER);
     plan(scene);
     assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
@@ -460,9 +462,15 @@ static void a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cl
     (void)state;
     struct scene *scene = begin();
     struct oneib_partition_table static_partitions = {0}, in_force = {0};
-    add_partition(&static_partitions, "store", 0x10, PORT);
+    add_partition(&static_partitions, "other", 0x11, OTHERS_PORT);
     scene->static_partitions = &static_partitions;
     scene->in_force = &in_force;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+
+    add_partition(&static_partitions, "store", 0x10, PORT);
+    add_partition(&in_force, "one8", 0x102, OTHERS_PORT);
+    add_partition(&in_force, "store", 0x10, PORT);
     plan(scene);
     assert_only(scene, ONEIB_FENCE_BARRED, ONEIB_FENCE_LEAVE);
 
@@ -553,6 +561,21 @@ static void the_other_port_of_the_adapter_is_disabled_too(void **state)
     assert_true(scene->plan.items[1].guid == SECOND);
     assert_int_equal(scene->plan.items[1].act, ONEIB_FENCE_DISABLE);
     assert_int_equal(scene->plan.items[1].switch_port, 9);
+    end(scene);
+}
+
+/* Its node has named neither: whose the other one is its adapter says, or another host's probe. */
+static void the_other_port_of_the_adapter_stays_when_another_host_reports_it(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    link_port(scene, 9, SECOND, ADAPTER);
+    report_port(scene, OTHER, SECOND);
+    plan(scene);
+    assert_int_equal(scene->plan.count, 2);
+    assert_int_equal(scene->plan.items[0].act, ONEIB_FENCE_DISABLE);
+    assert_int_equal(scene->plan.items[1].state, ONEIB_FENCE_SHARED);
+    assert_int_equal(scene->plan.items[1].act, ONEIB_FENCE_LEAVE);
     end(scene);
 }
 
@@ -770,6 +793,7 @@ int main(void)
         cmocka_unit_test(a_port_behind_which_a_switch_is_stays_as_it_is),
         cmocka_unit_test(a_port_seen_at_two_places_is_disabled_at_neither),
         cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_too),
+        cmocka_unit_test(the_other_port_of_the_adapter_stays_when_another_host_reports_it),
         cmocka_unit_test(a_port_that_is_nowhere_is_gone_and_one_that_is_somewhere_silent),
         cmocka_unit_test(a_fence_is_lifted_only_when_the_node_has_reported_an_empty_table),
         cmocka_unit_test(a_node_that_says_it_is_empty_lifts_nothing_unasked),
