@@ -260,10 +260,7 @@ static void put_back(struct hold *hold, const struct oneib_partition *before, ui
 /* A partition that is to stay, still empty. Returns its index. */
 static size_t keep_partition(struct hold *hold, const struct oneib_partition *before)
 {
-    struct oneib_partition *copy = oneib_partition_table_add(&hold->desired->table);
-    *copy = *before;
-    copy->members = NULL;
-    copy->member_count = copy->member_capacity = 0;
+    oneib_partition_table_add_like(&hold->desired->table, before);
     hold->taken[before->pkey & ONEIB_PKEY_DEFAULT] = true;
     return hold->desired->table.count - 1;
 }

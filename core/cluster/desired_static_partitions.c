@@ -156,10 +156,6 @@ void oneib_static_append(struct oneib_work *work, const struct oneib_partition *
 {
     if (partition->member_count == 0)
         return;
-    struct oneib_partition *copy = oneib_partition_table_add(&work->desired->table);
-    *copy = *partition;
-    copy->members = NULL;
-    copy->member_count = copy->member_capacity = 0;
-    for (size_t i = 0; i < partition->member_count; i++)
-        oneib_partition_add_member(copy, partition->members[i]);
+    oneib_partition_add_members(oneib_partition_table_add_like(&work->desired->table, partition),
+                                partition->members, partition->member_count);
 }

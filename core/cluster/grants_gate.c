@@ -689,16 +689,6 @@ static bool is_written(const struct entry *entry)
     return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
 }
 
-static struct oneib_partition *add_head(struct gating *gating,
-                                        const struct oneib_partition *partition)
-{
-    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table);
-    *copy = *partition;
-    copy->members = NULL;
-    copy->member_count = copy->member_capacity = 0;
-    return copy;
-}
-
 static bool is_any_fenced(const struct gating *gating)
 {
     return gating->input->ledger && gating->input->ledger->fenced_port_count > 0;
@@ -745,7 +735,7 @@ static bool may_be_copied(const struct gating *gating, const struct oneib_partit
 /* The default partition, which every port has, and the operator's. */
 static void copy_others(struct gating *gating, const struct oneib_partition *partition)
 {
-    struct oneib_partition *copy = add_head(gating, partition);
+    struct oneib_partition *copy = oneib_partition_table_add_like(&gating->gate->table, partition);
     for (size_t i = 0; i < partition->member_count; i++) {
         const bool comes = partition->pkey == ONEIB_PKEY_DEFAULT ||
                            may_be_copied(gating, partition, &partition->members[i]);
@@ -770,7 +760,7 @@ static void write_cluster(struct gating *gating, const struct oneib_partition *h
         written += entries[i].cluster == cluster && is_written(&entries[i]);
     if (written == 0)
         return;
-    struct oneib_partition *partition = add_head(gating, head);
+    struct oneib_partition *partition = oneib_partition_table_add_like(&gating->gate->table, head);
     for (size_t i = 0; i < count; i++)
         if (entries[i].cluster == cluster && is_written(&entries[i])) {
             if (entries[i].is_kept)

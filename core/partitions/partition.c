@@ -51,6 +51,16 @@ struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *
     return added;
 }
 
+struct oneib_partition *oneib_partition_table_add_like(struct oneib_partition_table *table,
+                                                       const struct oneib_partition *partition)
+{
+    struct oneib_partition *added = oneib_partition_table_add(table);
+    *added = *partition;
+    added->members = NULL;
+    added->member_count = added->member_capacity = 0;
+    return added;
+}
+
 void oneib_partition_add_members(struct oneib_partition *partition,
                                  const struct oneib_member *members, size_t count)
 {

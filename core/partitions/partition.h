@@ -97,6 +97,9 @@ int oneib_member_compare(const struct oneib_member *a, const struct oneib_member
 int oneib_partition_compare(const struct oneib_partition *a, const struct oneib_partition *b);
 /* Of two partitions by key alone, for qsort() and its like. */
 int oneib_partition_compare_keys(const void *a, const void *b);
+/* Adds one with the same head, and no members yet. */
+struct oneib_partition *oneib_partition_table_add_like(struct oneib_partition_table *table,
+                                                       const struct oneib_partition *partition);
 void oneib_partition_table_clear(struct oneib_partition_table *table);
 const struct oneib_partition *
 oneib_partition_table_find(const struct oneib_partition_table *table,

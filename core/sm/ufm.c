@@ -171,11 +171,8 @@ static void copy_table(const struct oneib_partition_table *from, struct oneib_pa
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct oneib_partition *source = &from->items[i];
-        struct oneib_partition *copy = oneib_partition_table_add(to);
-        *copy = *source;
-        copy->members = NULL;
-        copy->member_count = copy->member_capacity = 0;
-        oneib_partition_add_members(copy, source->members, source->member_count);
+        oneib_partition_add_members(oneib_partition_table_add_like(to, source), source->members,
+                                    source->member_count);
     }
 }
 
