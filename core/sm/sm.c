@@ -111,13 +111,14 @@ int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct one
 
 int oneib_sm_nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
 {
-    return sm->way->nudge(sm, nudges, err);
+    return sm->way->nudge ? sm->way->nudge(sm, nudges, err) : 0;
 }
 
 int oneib_sm_leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
                    struct oneib_error *err)
 {
-    return sm->way->leads(sm, fabric, leads, err);
+    *leads = true;
+    return sm->way->leads ? sm->way->leads(sm, fabric, leads, err) : 0;
 }
 
 int oneib_sm_refuse(const struct oneib_sm *sm, const struct oneib_seen *seen,

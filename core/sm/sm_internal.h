@@ -26,9 +26,9 @@ struct oneib_sm_way {
     bool (*is_told)(const struct oneib_sm *sm); /* may be NULL */
     int (*put)(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
                unsigned *nudges, struct oneib_error *err);
-    int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);
+    int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err); /* may be NULL */
     int (*leads)(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
-                 struct oneib_error *err);
+                 struct oneib_error *err); /* may be NULL: it always does */
     int (*refuse)(const struct oneib_sm *sm, const struct oneib_seen *seen,
                   struct oneib_error *err);
     int (*ask_vports)(struct oneib_sm *sm, struct oneib_said_vports *said,

@@ -384,25 +384,6 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
     return status < 0 ? oneib_wrap(err, "changing partitions in UFM (%s)", place(sm)) : 0;
 }
 
-static int nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
-{
-    (void)sm;
-    (void)nudges;
-    (void)err;
-    return 0;
-}
-
-/* Whichever UFM it is that answers under that name, the fabric follows it. */
-static int leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
-                 struct oneib_error *err)
-{
-    (void)sm;
-    (void)fabric;
-    (void)err;
-    *leads = true;
-    return 0;
-}
-
 static int ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said, struct oneib_error *err)
 {
     static const struct oneib_ufm_call call = {"GET", "/resources/vports", NULL};
@@ -415,6 +396,7 @@ static int ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said, struc
     return status;
 }
 
+/* Whichever UFM it is that answers under that name, the fabric follows it: it always leads. */
 const struct oneib_sm_way oneib_sm_ufm = {.close = close_ufm,
                                           .doubt = doubt,
                                           .limits = limits,
@@ -423,8 +405,6 @@ const struct oneib_sm_way oneib_sm_ufm = {.close = close_ufm,
                                           .has_news = has_news,
                                           .is_put = is_put,
                                           .put = put,
-                                          .nudge = nudge,
-                                          .leads = leads,
                                           .refuse = refuse,
                                           .ask_vports = ask_vports,
                                           .place = place};
