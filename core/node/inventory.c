@@ -269,15 +269,3 @@ bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
     return !is_under_way(record) && is_whole(record) && domains_known && is_settled(record, now) &&
            oneib_domains_lack_vf(domains, record);
 }
-
-bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
-                                   const struct oneib_vf_record *record, int64_t now)
-{
-    return oneib_record_is_unfinished(record, &inventory->domains, inventory->domains_known, now);
-}
-
-bool oneib_inventory_is_not_plugged(const struct oneib_inventory *inventory,
-                                    const struct oneib_vf_record *record, int64_t now)
-{
-    return oneib_record_is_not_plugged(record, &inventory->domains, inventory->domains_known, now);
-}

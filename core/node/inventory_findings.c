@@ -79,6 +79,8 @@ static void judge_hcas(const struct judge *judge)
 
 static void judge_record(const struct judge *judge, const struct oneib_vf_record *record)
 {
+    const struct oneib_domains *domains = &judge->inventory->domains;
+    const bool known = judge->inventory->domains_known;
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&record->vf, vf);
     if (!oneib_inventory_has_vf(judge->inventory, record)) {
@@ -88,7 +90,7 @@ static void judge_record(const struct judge *judge, const struct oneib_vf_record
                             vf, record->vm_id, record->nic_id, record->device);
         return;
     }
-    if (oneib_inventory_is_unfinished(judge->inventory, record, judge->now)) {
+    if (oneib_record_is_unfinished(record, domains, known, judge->now)) {
         oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR,
                             "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
                             "function %s",
@@ -97,7 +99,7 @@ static void judge_record(const struct judge *judge, const struct oneib_vf_record
                                                               : "has no GUID");
         return;
     }
-    if (oneib_inventory_is_not_plugged(judge->inventory, record, judge->now))
+    if (oneib_record_is_not_plugged(record, domains, known, judge->now))
         oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR,
                             "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
                             "function is not plugged into its domain",

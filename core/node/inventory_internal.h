@@ -8,10 +8,6 @@
 /* Findings about all that was read. with_states: the VFs' states were asked for. */
 void oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states);
 
-bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
-                                   const struct oneib_vf_record *record, int64_t now);
-bool oneib_inventory_is_not_plugged(const struct oneib_inventory *inventory,
-                                    const struct oneib_vf_record *record, int64_t now);
 /* Whether the record's VM runs here, and no domain names the VF. */
 bool oneib_domains_lack_vf(const struct oneib_domains *domains,
                            const struct oneib_vf_record *record);

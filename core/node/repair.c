@@ -89,9 +89,11 @@ static fix_function fix_of(const struct repair *repair, const struct oneib_vf_re
 {
     if (!oneib_inventory_has_vf(repair->inventory, record))
         return drop;
-    if (oneib_inventory_is_unfinished(repair->inventory, record, repair->now))
+    const struct oneib_domains *domains = &repair->inventory->domains;
+    const bool known = repair->inventory->domains_known;
+    if (oneib_record_is_unfinished(record, domains, known, repair->now))
         return finish;
-    return oneib_inventory_is_not_plugged(repair->inventory, record, repair->now) ? plug : NULL;
+    return oneib_record_is_not_plugged(record, domains, known, repair->now) ? plug : NULL;
 }
 
 static void repair_record(struct repair *repair, const struct oneib_vf_record *record)
