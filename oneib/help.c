@@ -67,7 +67,7 @@ const struct oneib_verb *oneib_find_verb(const char *name)
     return NULL;
 }
 
-const struct oneib_verb *oneib_nearest_verb(const char *word)
+static const struct oneib_verb *nearest_verb(const char *word)
 {
     const struct oneib_verb *nearest = NULL;
     size_t fewest = MISTAKES_MAX + 1;
@@ -86,7 +86,7 @@ const struct oneib_verb *oneib_nearest_verb(const char *word)
 
 enum oneib_exit oneib_refuse_verb(const char *word, struct oneib_error *err)
 {
-    const struct oneib_verb *nearest = oneib_nearest_verb(word);
+    const struct oneib_verb *nearest = nearest_verb(word);
     if (nearest)
         return oneib_usage(NULL, err, "no verb '%s': did you mean '%s'?", word, nearest->name);
     return oneib_usage(NULL, err, "no verb '%s'", word);

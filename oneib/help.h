@@ -9,8 +9,6 @@
 void oneib_print_help(void);
 /* NULL: there is none of that name. */
 const struct oneib_verb *oneib_find_verb(const char *name);
-/* The verb that the word was meant to be, as far as two mistakes tell it; NULL: none is near. */
-const struct oneib_verb *oneib_nearest_verb(const char *word);
 /* Sets *err: there is no such verb, and which one may be meant. Returns USAGE always. */
 enum oneib_exit oneib_refuse_verb(const char *word, struct oneib_error *err);
 

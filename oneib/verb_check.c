@@ -25,7 +25,7 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
     ONEIB_APPEND(checks->items, checks->count, checks->capacity, check);
 }
 
-void oneib_checks_clear(struct oneib_checks *checks)
+static void clear_checks(struct oneib_checks *checks)
 {
     for (size_t i = 0; i < checks->count; i++) {
         free(checks->items[i].text);
@@ -150,7 +150,7 @@ static enum oneib_exit run_check(const struct oneib_run *run, struct oneib_error
     check_everything(run, &checks);
     const int status = run->json ? print_json(&checks, err) : print_text(run, &checks, err);
     const bool failed = any_failed(&checks);
-    oneib_checks_clear(&checks);
+    clear_checks(&checks);
     if (status < 0)
         return ONEIB_EXIT_FAILURE;
     return failed ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;

@@ -25,7 +25,6 @@ struct oneib_checks {
 void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
                      const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-void oneib_checks_clear(struct oneib_checks *checks);
 
 /* Credentials, oned, its version and restrictions, what hosts report. */
 void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks);

@@ -63,7 +63,7 @@ static xmlNode *child_of(xmlNode *parent, const char *name)
     return child ? child : oneib_tree_add(parent, name);
 }
 
-void oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element)
+static void set_guest_address(const struct oneib_pci *address, xmlNode *element)
 {
     xmlNode *place = child_of(element, "address");
     oneib_tree_set(place, "type", "pci");
@@ -77,7 +77,7 @@ void oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostde
     oneib_tree_set(hostdev, "managed", nic->managed ? "yes" : "no");
     add_alias(hostdev, ONEIB_ALIAS_VF, nic->nic_id);
     if (nic->has_guest_address)
-        oneib_nic_set_guest_address(&nic->guest_address, hostdev);
+        set_guest_address(&nic->guest_address, hostdev);
 }
 
 static void fill_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)

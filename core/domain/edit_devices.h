@@ -18,7 +18,5 @@ xmlNode *oneib_nic_dummy(const struct oneib_domain_nic *nic);
 /* Elements that are there become those of the NIC. */
 void oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev);
 void oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface);
-/* Its guest address, type and all. */
-void oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *element);
 
 #endif

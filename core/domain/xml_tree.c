@@ -144,7 +144,8 @@ static bool parse_octal(const char *digits, uint64_t max, uint64_t *number)
     return true;
 }
 
-bool oneib_tree_number(const char *string, uint64_t max, uint64_t *number)
+/* As libvirt reads numbers in addresses: decimal, "0x..." or octal "0...", but no blanks or signs. */
+static bool parse_number(const char *string, uint64_t max, uint64_t *number)
 {
     return oneib_parse_decimal(string, max, number) ||
            (string && (oneib_parse_hex_n(string, strlen(string), max, number) ||
@@ -155,7 +156,7 @@ static bool read_number(const xmlNode *node, const char *attribute, uint64_t max
 {
     const char *value = oneib_tree_attribute(node, attribute);
     *number = 0;
-    return !value || oneib_tree_number(value, max, number);
+    return !value || parse_number(value, max, number);
 }
 
 bool oneib_tree_pci(const xmlNode *address, struct oneib_pci *pci)

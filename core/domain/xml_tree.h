@@ -44,9 +44,6 @@ bool oneib_tree_has(const xmlNode *node, const char *attribute, const char *valu
 /* All text inside, CDATA too, owned by the caller (free()). */
 char *oneib_tree_text(const xmlNode *node);
 
-/* As libvirt reads numbers in addresses: decimal, "0x..." or octal "0...", but no blanks or signs.
- * string may be NULL: false. */
-bool oneib_tree_number(const char *string, uint64_t max, uint64_t *number);
 /* domain, bus, slot and function of an <address>; what is not there is 0, as in libvirt. False:
  * malformed. */
 bool oneib_tree_pci(const xmlNode *address, struct oneib_pci *pci);

@@ -162,7 +162,8 @@ oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric)
 
 /* ---- the own port ---------------------------------------------------------------------------- */
 
-int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err)
+/* One MAD. */
+static int refresh(struct oneib_fabric *fabric, struct oneib_error *err)
 {
     const struct oneib_mad_request request = {
         .mgmt_class = IB_SMI_DIRECT_CLASS,
@@ -189,7 +190,7 @@ int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err)
 
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err)
 {
-    if (oneib_fabric_refresh(fabric, err) < 0)
+    if (refresh(fabric, err) < 0)
         return -1;
     if (fabric->lid && fabric->sm_lid)
         return 0;
@@ -202,7 +203,7 @@ int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *stat
                           struct oneib_error *err)
 {
     *state = ONEIB_SM_NONE;
-    if (oneib_fabric_refresh(fabric, err) < 0)
+    if (refresh(fabric, err) < 0)
         return -1;
     /* Where no SM is, a port need not answer at all: IsSM saves the wait for a time-out. */
     if (!fabric->may_run_sm || !fabric->lid)

@@ -9,7 +9,7 @@
 struct oneib_fabric {
     struct oneib_mad_port port;
     oneib_guid port_guid;
-    /* From the port itself, renewed by oneib_fabric_refresh(): a subnet manager may change them at
+    /* From the port itself, renewed by oneib_fabric_require_sm(): a subnet manager may change them at
      * any time. */
     uint64_t gid_prefix;
     uint16_t lid, sm_lid;
@@ -26,9 +26,7 @@ struct oneib_fabric {
 int oneib_port_choose(const struct oneib_fabric_options *options, unsigned least_state,
                       umad_port_t *chosen, struct oneib_error *err);
 
-/* Asks the own port for its LID, its SM's LID and so on. One MAD. */
-int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err);
-/* The same, and an error when no subnet manager is known. */
+/* Asks the own port for its LID, its SM's LID and so on; an error when no subnet manager is known. */
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err);
 
 /* One LID of an end port, and who the SA says it is. guid 0: not said. */
@@ -58,8 +56,6 @@ void oneib_port_list_clear(struct oneib_port_list *port_list);
  */
 int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
                          struct oneib_error *err);
-int oneib_port_list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                                struct oneib_error *err);
 
 /*
  * Fails when the SA may have left ports out of its answer to the port `own`: two limited members of

@@ -117,8 +117,8 @@ static int take_block(void *context, const struct oneib_mad_answer *answer, stru
     return 0;
 }
 
-int oneib_port_list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                                struct oneib_error *err)
+static int list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                            struct oneib_error *err)
 {
     struct near_switch near = {.fabric = fabric, .port_list = port_list};
     struct oneib_mad_answer answer;
@@ -138,7 +138,7 @@ int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *po
     if (oneib_sa_nodes(fabric, port_list, &whole, err) < 0)
         return -1;
     port_list->from_sa = whole;
-    return whole ? 0 : oneib_port_list_from_switch(fabric, port_list, err);
+    return whole ? 0 : list_from_switch(fabric, port_list, err);
 }
 
 static bool is_full_member(const struct oneib_subnet_port *port)

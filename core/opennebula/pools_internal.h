@@ -99,8 +99,6 @@ uint32_t oneib_pools_vm_end(const struct oneib_pools *pools, const uint32_t *ids
 void oneib_pools_name_others(const struct oneib_pools *pools, struct oneib_id_set *named);
 void oneib_pools_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named);
 
-/* The network as it is known now, also one of another driver; NULL: there is none. */
-const struct oneib_network *oneib_pools_network(const struct oneib_pools *pools, uint32_t id);
 /* A NIC on a host whose network does not know of its VM. */
 bool oneib_pools_is_doubtful(const struct oneib_pools *pools,
                              const struct oneib_attachment *attachment);

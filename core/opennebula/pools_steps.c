@@ -15,7 +15,8 @@ static bool host_is_fresh(const struct oneib_pools *pools, uint32_t id)
            oneib_cloud_host(pools->documents.cloud, id);
 }
 
-const struct oneib_network *oneib_pools_network(const struct oneib_pools *pools, uint32_t id)
+/* The network as it is known now, also one of another driver; NULL: there is none. */
+static const struct oneib_network *network_now(const struct oneib_pools *pools, uint32_t id)
 {
     if (network_is_fresh(pools, id))
         return oneib_cloud_network(pools->documents.cloud, id);
@@ -119,7 +120,7 @@ static void want_network(const struct oneib_pools *pools, const struct oneib_att
     if (id == ONEIB_NO_ID)
         return;
     const bool is_stale = attachment->phase != ONEIB_ABSENT && !network_is_fresh(pools, id);
-    if (is_stale || !oneib_pools_network(pools, id))
+    if (is_stale || !network_now(pools, id))
         oneib_id_set_add(wanted, id);
 }
 
@@ -143,7 +144,7 @@ static bool needs_parent(const struct oneib_pools *pools, const struct oneib_net
 /* One that was read before may have leased to nobody yet. Nobody is asked for twice. */
 static bool is_known_parent(const struct oneib_pools *pools, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = oneib_pools_network(pools, network->parent_id);
+    const struct oneib_network *parent = network_now(pools, network->parent_id);
     return parent && oneib_network_may_have_reservation(parent, network->id);
 }
 
@@ -247,7 +248,7 @@ bool oneib_pools_is_doubtful(const struct oneib_pools *pools,
 {
     if (attachment->phase == ONEIB_ABSENT)
         return false;
-    const struct oneib_network *network = oneib_pools_network(pools, attachment->network_id);
+    const struct oneib_network *network = network_now(pools, attachment->network_id);
     /* Of an unreadable network nobody has anything to doubt. */
     return network && !network->unreadable &&
            !oneib_network_leases_to(network, attachment->vm_id, attachment->mac);

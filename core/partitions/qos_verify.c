@@ -23,7 +23,8 @@ uint8_t oneib_qos_vls(unsigned code)
     return code < sizeof lanes ? lanes[code] : 0;
 }
 
-bool oneib_qos_table_is(const struct oneib_qos *qos, const struct oneib_qos_port *port)
+/* Whether the port's low table is the classes': the entries that are not theirs have no weight. */
+static bool is_table(const struct oneib_qos *qos, const struct oneib_qos_port *port)
 {
     for (size_t i = 0; i < ONEIB_QOS_ENTRIES_MAX; i++) {
         const struct oneib_qos_entry *found = &port->low[i];
@@ -54,7 +55,7 @@ static bool maps_otherwise(const struct judged *judged, const struct oneib_qos_p
 
 static bool arbitrates_otherwise(const struct judged *judged, const struct oneib_qos_port *port)
 {
-    return port->answered && !oneib_qos_table_is(judged->qos, port);
+    return port->answered && !is_table(judged->qos, port);
 }
 
 static const struct kind {

@@ -37,8 +37,6 @@ struct oneib_qos_path {
 
 /* Data lanes by the code of PortInfo.OperationalVLs (IBA 1.2.1, 14.2.5.6); 0: no such code. */
 uint8_t oneib_qos_vls(unsigned code);
-/* Whether the port's low table is the classes': the entries that are not theirs have no weight. */
-bool oneib_qos_table_is(const struct oneib_qos *qos, const struct oneib_qos_port *port);
 
 /*
  * Adds a finding for each kind of drift, with the number of ports and the first of them: qos-lanes,

@@ -43,8 +43,9 @@ void oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting
     vm->fit[host / WORD_BITS] |= UINT64_C(1) << host % WORD_BITS;
 }
 
-size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
-                          size_t from)
+/* The first host from this index on that is fit; host_count: there is none. */
+static size_t next_fit(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
+                       size_t from)
 {
     if (!vm->fit)
         return window->host_count;
@@ -57,8 +58,8 @@ size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_
 }
 
 #define FOR_EACH_FIT(host, window, vm)                                                             \
-    for (size_t host = oneib_waiting_next(window, vm, 0); host < (window)->host_count;             \
-         host = oneib_waiting_next(window, vm, host + 1))
+    for (size_t host = next_fit(window, vm, 0); host < (window)->host_count;                       \
+         host = next_fit(window, vm, host + 1))
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
@@ -295,9 +296,9 @@ static bool may_be_offered(const struct work *work, size_t index, size_t host)
 static void offer_one(struct work *work, size_t index, size_t *next)
 {
     struct oneib_waiting_vm *vm = &work->window->vms[index];
-    size_t host = oneib_waiting_next(work->window, vm, *next);
+    size_t host = next_fit(work->window, vm, *next);
     while (host < work->window->host_count && !may_be_offered(work, index, host))
-        host = oneib_waiting_next(work->window, vm, host + 1);
+        host = next_fit(work->window, vm, host + 1);
     *next = host + 1;
     if (host < work->window->host_count)
         add_offer(work, vm, host);

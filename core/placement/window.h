@@ -58,9 +58,6 @@ struct oneib_window {
 /* This host of the window, which has all its hosts by now, is fit for the VM. */
 void oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm,
                          size_t host);
-/* The first one from this index on that is fit; host_count: there is none. */
-size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
-                          size_t from);
 /* One more VM of the cluster is at the leaf, which is not 0. */
 void oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf);
 /*

@@ -79,9 +79,13 @@ void oneib_sharing_clear(struct oneib_sharing *sharing)
     *sharing = (struct oneib_sharing){0};
 }
 
-struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop)
+struct hop_text {
+    char text[128];
+};
+
+static struct hop_text hop_shown(const struct oneib_hop *hop)
 {
-    struct oneib_hop_text shown;
+    struct hop_text shown;
     snprintf(shown.text, sizeof shown.text,
              hop->from_host ? "from %s 0x%016" PRIx64 " to port %u of switch 0x%016" PRIx64
                             : "to %s 0x%016" PRIx64 " from port %u of switch 0x%016" PRIx64,
@@ -99,7 +103,7 @@ static void name_two(const struct oneib_shared_level *shared, const struct oneib
                         "%s and %s both have SL %u, and meet on %zu links, first on that %s",
                         oneib_network_id_shown(cloud, shared->network_id).text,
                         oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
-                        shared->hops, oneib_hop_shown(&routes->hops[shared->first]).text);
+                        shared->hops, hop_shown(&routes->hops[shared->first]).text);
 }
 
 void oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,

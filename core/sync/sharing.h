@@ -39,10 +39,4 @@ void oneib_sharing_clear(struct oneib_sharing *sharing);
 void oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
                          const struct oneib_cloud *cloud, struct oneib_findings *findings);
 
-/* "switch 0x... from port 3 of switch 0x...", with its direction. */
-struct oneib_hop_text {
-    char text[128];
-};
-struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop);
-
 #endif
