@@ -87,14 +87,11 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
 {
     static const char *const titles[] = {"DEVIATION", "PORT",  "HOST",  "NETWORK",
                                          "INDEX",     "FOUND", "WANTED"};
-    struct oneib_table table = {.columns = sizeof titles / sizeof *titles, .right = 1u << 4};
-    for (size_t i = 0; i < table.columns; i++)
-        oneib_table_cell(&table, ONEIB_STRONG, "%s", titles[i]);
-
-    for (size_t i = 0; i < verification->count; i++) {
+    struct oneib_table table = {.right = 1u << 4};
+    oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
+    for (size_t i = 0; i < verification->count; i++)
         if (concerns(&verification->items[i], pkey))
             add_row(&table, places, &verification->items[i]);
-    }
     if (table.count > table.columns) {
         oneib_table_fit(&table, COLUMN_HOST | COLUMN_NETWORK);
         oneib_table_render(&table, run->color_out, "", text);
@@ -103,8 +100,8 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
     oneib_table_clear(&table);
 }
 
-json_t *oneib_deviations_json(const struct oneib_places *places,
-                              const struct oneib_verification *verification)
+static json_t *deviations_json(const struct oneib_places *places,
+                               const struct oneib_verification *verification)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < verification->count; i++) {
@@ -141,7 +138,7 @@ json_t *oneib_verification_json(const struct oneib_places *places,
                      (json_int_t)verification->differences, "members_off_fabric",
                      (json_int_t)verification->members_off_fabric, "members_unverified",
                      (json_int_t)verification->members_unverified, "deviations",
-                     oneib_deviations_json(places, verification));
+                     deviations_json(places, verification));
 }
 
 void oneib_verification_append(const struct oneib_verification *verification,

@@ -13,11 +13,9 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
                              const struct oneib_verification *verification, oneib_pkey pkey,
                              struct oneib_text *text);
 
-/* [{kind, violation, port_guid, node, host, network, network_name, lid, index, expected, found,
- * fix}] */
-json_t *oneib_deviations_json(const struct oneib_places *places,
-                              const struct oneib_verification *verification);
-/* {ports, keys, violations, differences, members_off_fabric, members_unverified, deviations} */
+/* {ports, keys, violations, differences, members_off_fabric, members_unverified, deviations}; a
+ * deviation: {kind, violation, port_guid, node, host, network, network_name, lid, index, expected,
+ * found, fix} */
 json_t *oneib_verification_json(const struct oneib_places *places,
                                 const struct oneib_verification *verification);
 

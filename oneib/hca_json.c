@@ -45,7 +45,7 @@ const char *oneib_inventory_vf_use(const struct oneib_inventory_vf *item)
     return item->use == ONEIB_VF_NOT_CLOSED ? "leaked" : oneib_vf_use_name(item->use);
 }
 
-const char *oneib_hca_driver_name(enum oneib_hca_driver driver)
+static const char *driver_name(enum oneib_hca_driver driver)
 {
     return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
 }
@@ -58,7 +58,7 @@ const char *oneib_link_layer_name(enum oneib_link_layer layer)
     return names[layer];
 }
 
-const char *oneib_vf_guid_name(enum oneib_vf_guid guid)
+static const char *vf_guid_name(enum oneib_vf_guid guid)
 {
     static const char *const names[] = {[ONEIB_VF_GUID_NONE] = "none",
                                         [ONEIB_VF_GUID_DEFERRED] = "deferred",
@@ -81,12 +81,6 @@ static json_t *pci_json(const struct oneib_pci *pci)
     return json_string(text);
 }
 
-/* null for what is not known, or not there. */
-static json_t *guid_json(oneib_guid guid)
-{
-    return guid ? oneib_json_guid(guid) : json_null();
-}
-
 static json_t *numa_json(int16_t node)
 {
     return node >= 0 ? json_integer(node) : json_null();
@@ -103,12 +97,12 @@ static json_t *key_json(unsigned index, uint16_t raw)
                      oneib_json_key(oneib_pkey_base(raw)), "membership", membership_of(raw));
 }
 
-static json_t *keys_json(const struct oneib_port *port)
+static json_t *keys_json(const uint16_t *pkeys, unsigned count)
 {
     json_t *keys = json_array();
-    for (unsigned i = 0; i < port->pkey_count; i++)
-        if (port->pkeys[i])
-            oneib_json_append(&keys, key_json(i, port->pkeys[i]));
+    for (unsigned i = 0; i < count; i++)
+        if (pkeys[i])
+            oneib_json_append(&keys, key_json(i, pkeys[i]));
     return keys;
 }
 
@@ -116,9 +110,10 @@ static json_t *port_json(const struct oneib_port *port)
 {
     return json_pack("{s:I, s:s, s:s, s:o, s:I, s:I, s:I, s:o}", "port", (json_int_t)port->number,
                      "link_layer", oneib_link_layer_name(port->link_layer), "state",
-                     oneib_port_state_name(port->state), "guid", guid_json(port->guid), "lid",
-                     (json_int_t)port->lid, "rate", (json_int_t)port->rate_gbps, "pkeys_max",
-                     (json_int_t)port->pkey_count, "pkeys", keys_json(port));
+                     oneib_port_state_name(port->state), "guid", oneib_json_known_guid(port->guid),
+                     "lid", (json_int_t)port->lid, "rate", (json_int_t)port->rate_gbps, "pkeys_max",
+                     (json_int_t)port->pkey_count, "pkeys",
+                     keys_json(port->pkeys, port->pkey_count));
 }
 
 static json_t *ports_json(const struct oneib_hca *hca)
@@ -137,9 +132,8 @@ static json_t *record_json(const struct oneib_vf_record *record)
                      "nic", (json_int_t)record->nic_id, "port", (json_int_t)record->port, "pkey",
                      oneib_json_key(record->pkey), "membership",
                      oneib_membership_name(record->limited ? ONEIB_LIMITED : ONEIB_FULL), "stage",
-                     oneib_vf_stage_name(record->stage), "guid_state",
-                     oneib_vf_guid_name(record->guid), "guid",
-                     oneib_json_guid(oneib_vf_record_guid(record)));
+                     oneib_vf_stage_name(record->stage), "guid_state", vf_guid_name(record->guid),
+                     "guid", oneib_json_guid(oneib_vf_record_guid(record)));
 }
 
 static json_t *domain_json(const struct oneib_domain *domain)
@@ -162,23 +156,18 @@ static json_t *state_json(const struct oneib_inventory_vf *item)
                      state->open_port ? json_integer(state->open_port) : json_null(), "pkey",
                      oneib_json_key(oneib_pkey_base(key)), "membership",
                      oneib_json_text(key ? membership_of(key) : NULL), "guid",
-                     guid_json(state->guid), "guid_accepted", (int)state->guid_accepted,
+                     oneib_json_known_guid(state->guid), "guid_accepted", (int)state->guid_accepted,
                      "guid_gone", (int)state->guid_gone);
 }
 
 /* null where it has none, or none that can be read. */
 static json_t *virtual_port_json(const struct oneib_virtual_port *port)
 {
-    json_t *keys = json_array();
-    if (port->way == ONEIB_VIRTUAL_PORT_UNSEEN) {
-        json_decref(keys);
+    if (port->way == ONEIB_VIRTUAL_PORT_UNSEEN)
         return json_null();
-    }
-    for (unsigned i = 0; i < port->pkey_count; i++)
-        if (port->pkeys[i])
-            oneib_json_append(&keys, key_json(i, port->pkeys[i]));
     return json_pack("{s:s, s:o, s:o}", "read_by", oneib_virtual_port_way_name(port->way), "guid",
-                     guid_json(port->guid), "pkeys", keys);
+                     oneib_json_known_guid(port->guid), "pkeys",
+                     keys_json(port->pkeys, port->pkey_count));
 }
 
 /* What an adapter of another kind has no port of its own for is nothing that was not read. */
@@ -222,12 +211,13 @@ static json_t *sm_json(const struct oneib_hca *hca)
 
 static json_t *hca_json(const struct oneib_inventory *inventory, const struct oneib_hca *hca)
 {
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "name", oneib_json_text(hca->name),
-        "driver", oneib_hca_driver_name(hca->driver), "pci", pci_json(&hca->pci), "node_guid",
-        guid_json(hca->node_guid), "numa_node", numa_json(hca->numa_node), "vfs_supported",
-        (json_int_t)hca->vfs_supported, "sm_knows_virtual_ports", sm_json(hca), "error",
-        error_json(&hca->fault), "ports", ports_json(hca), "vfs", vfs_json(inventory, hca));
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "name",
+                     oneib_json_text(hca->name), "driver", driver_name(hca->driver), "pci",
+                     pci_json(&hca->pci), "node_guid", oneib_json_known_guid(hca->node_guid),
+                     "numa_node", numa_json(hca->numa_node), "vfs_supported",
+                     (json_int_t)hca->vfs_supported, "sm_knows_virtual_ports", sm_json(hca),
+                     "error", error_json(&hca->fault), "ports", ports_json(hca), "vfs",
+                     vfs_json(inventory, hca));
 }
 
 int oneib_hca_json_write(const struct oneib_inventory *inventory, int64_t repaired,

@@ -26,6 +26,11 @@ json_t *oneib_json_guid(oneib_guid guid)
     return json_string(text);
 }
 
+json_t *oneib_json_known_guid(oneib_guid guid)
+{
+    return guid ? oneib_json_guid(guid) : json_null();
+}
+
 json_t *oneib_json_key(oneib_pkey key)
 {
     return key ? json_string(oneib_pkey_shown(key).text) : json_null();

@@ -19,6 +19,8 @@
  */
 json_t *oneib_json_text(const char *string);
 json_t *oneib_json_guid(oneib_guid guid);
+/* null: 0, what is not known, or not there. */
+json_t *oneib_json_known_guid(oneib_guid guid);
 /* "0x0100", or null for 0. */
 json_t *oneib_json_key(oneib_pkey key);
 /* {"pkey": "0x0100", "membership": "full"} of a raw value, or null for 0. */

@@ -45,15 +45,15 @@ static json_t *member_json(const struct oneib_cloud *cloud, const struct oneib_n
     const struct oneib_host *host = item->has_vm ? oneib_cloud_host(cloud, line->host_id) : NULL;
     oneib_autotext struct oneib_text reason = {0};
     oneib_news_append_reason(cloud, item, &reason);
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "change",
-        oneib_news_kind_name(item->kind), "network", id_json(true, line->network_id), "partition",
-        oneib_json_text(item->has_vm ? NULL : item->partition), "pkey", oneib_json_key(line->pkey),
-        "membership", oneib_membership_name((enum oneib_membership)line->membership), "vm",
-        id_json(item->has_vm, line->vm_id), "nic", id_json(item->has_vm, line->nic_id), "host",
-        oneib_json_text(host ? host->name : NULL), "port_guid",
-        line->member ? oneib_json_guid(line->member) : json_null(), "reason",
-        oneib_json_text(reason.data), "proof", oneib_json_text(oneib_news_proof_name(item->proof)));
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "change",
+                     oneib_news_kind_name(item->kind), "network", id_json(true, line->network_id),
+                     "partition", oneib_json_text(item->has_vm ? NULL : item->partition), "pkey",
+                     oneib_json_key(line->pkey), "membership",
+                     oneib_membership_name((enum oneib_membership)line->membership), "vm",
+                     id_json(item->has_vm, line->vm_id), "nic", id_json(item->has_vm, line->nic_id),
+                     "host", oneib_json_text(host ? host->name : NULL), "port_guid",
+                     oneib_json_known_guid(line->member), "reason", oneib_json_text(reason.data),
+                     "proof", oneib_json_text(oneib_news_proof_name(item->proof)));
 }
 
 json_t *oneib_members_json(const struct oneib_cloud *cloud, const struct oneib_news *news)

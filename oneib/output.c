@@ -135,6 +135,13 @@ void oneib_table_cell(struct oneib_table *table, enum oneib_style style, const c
     add_cell(table, style, &text);
 }
 
+void oneib_table_titles(struct oneib_table *table, const char *const *titles, size_t count)
+{
+    table->columns = count;
+    for (size_t i = 0; i < count; i++)
+        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+}
+
 void oneib_table_untrusted(struct oneib_table *table, const char *string, size_t columns)
 {
     struct oneib_text text = {0};

@@ -42,6 +42,8 @@ struct oneib_table {
 
 void oneib_table_cell(struct oneib_table *table, enum oneib_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The first row, which says how many columns there are. */
+void oneib_table_titles(struct oneib_table *table, const char *const *titles, size_t count);
 void oneib_table_untrusted(struct oneib_table *table, const char *string, size_t columns);
 /*
  * Cuts cells of the columns of `which` (bit n: column n), the widest of them first, until lines fit

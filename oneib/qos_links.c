@@ -93,9 +93,8 @@ static int print_text(const struct oneib_qos_links *links, struct oneib_error *e
 {
     static const char *const heads[] = {"FROM", "TO", "SL", "CLUSTERS"};
     oneib_autotext struct oneib_text text = {0};
-    struct oneib_table table = {.columns = 4, .right = 1u << 2};
-    for (size_t i = 0; i < 4; i++)
-        oneib_table_cell(&table, ONEIB_STRONG, "%s", heads[i]);
+    struct oneib_table table = {.right = 1u << 2};
+    oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t hop = 0; hop < links->routes.hop_count; hop++)
         append_hop(links, hop, &table);
     oneib_table_render(&table, links->run->color_out, "", &text);

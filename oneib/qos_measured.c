@@ -356,9 +356,8 @@ static int print_text(const struct measured *measured, struct oneib_error *err)
     static const char *const heads[] = {"FROM",  "TO",    "USED",         "WAITED",  "SL",
                                         "CLASS", "SHARE", "WAIT PER HOP", "CLUSTERS"};
     oneib_autotext struct oneib_text text = {0};
-    struct oneib_table table = {.columns = 9, .right = 0xdc};
-    for (size_t i = 0; i < 9; i++)
-        oneib_table_cell(&table, ONEIB_STRONG, "%s", heads[i]);
+    struct oneib_table table = {.right = 0xdc};
+    oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < measured->hop_count; i++)
         append_hop(measured, &measured->hops[i], &table);
     oneib_table_render(&table, measured->run->color_out, "", &text);

@@ -237,13 +237,12 @@ static json_t *json_ports(const struct work *work)
     for (size_t i = 0; i < ledger->fenced_port_count; i++) {
         const struct oneib_ledger_fenced_port *port = &ledger->fenced_ports[i];
         if (port->host_id == work->pick.host_id)
-            oneib_json_append(
-                &ports,
-                json_pack(
-                    "{s:o, s:o, s:i, s:s, s:b}", "port_guid", oneib_json_guid(port->guid), "switch",
-                    port->switch_guid ? oneib_json_guid(port->switch_guid) : json_null(),
-                    "switch_port", (int)port->switch_port, "state",
-                    oneib_fence_state_name(port->state), "answered", was_looked_at(work, port)));
+            oneib_json_append(&ports, json_pack("{s:o, s:o, s:i, s:s, s:b}", "port_guid",
+                                                oneib_json_guid(port->guid), "switch",
+                                                oneib_json_known_guid(port->switch_guid),
+                                                "switch_port", (int)port->switch_port, "state",
+                                                oneib_fence_state_name(port->state), "answered",
+                                                was_looked_at(work, port)));
     }
     return ports;
 }

@@ -19,13 +19,6 @@
 
 /* ---- the table of ports ---------------------------------------------------------------------- */
 
-static void add_titles(struct oneib_table *table, const char *const *titles, size_t count)
-{
-    table->columns = count;
-    for (size_t i = 0; i < count; i++)
-        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
-}
-
 static void add_pci(struct oneib_table *table, const struct oneib_pci *pci)
 {
     char text[ONEIB_PCI_TEXT_SIZE];
@@ -83,7 +76,7 @@ static void append_ports(const struct oneib_run *run, const struct oneib_invento
     static const char *const titles[] = {"PORT", "LINK", "GBIT", "GUID",
                                          "KEYS", "VFS",  "NUMA", "PCI"};
     struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6};
-    add_titles(&table, titles, sizeof titles / sizeof *titles);
+    oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->hcas.count; i++) {
         const struct oneib_hca *hca = &inventory->hcas.items[i];
         for (size_t j = 0; j < hca->port_count; j++)
@@ -159,7 +152,7 @@ static void append_vfs(const struct oneib_run *run, const struct oneib_inventory
 {
     static const char *const titles[] = {"VF", "ADAPTER", "USE", "OPEN TO", "DRIVER"};
     struct oneib_table table = {0};
-    add_titles(&table, titles, sizeof titles / sizeof *titles);
+    oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->vf_count; i++)
         add_vf(&table, &inventory->vfs[i]);
     oneib_text_append(text, "\n");

@@ -20,12 +20,8 @@ uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item);
  * "leaked" (nobody's, and open or with a GUID), "ethernet", "unreadable".
  */
 const char *oneib_inventory_vf_use(const struct oneib_inventory_vf *item);
-/* "mlx4", "mlx5", "other". */
-const char *oneib_hca_driver_name(enum oneib_hca_driver driver);
 /* "infiniband", "ethernet", "unknown". */
 const char *oneib_link_layer_name(enum oneib_link_layer layer);
-/* "none", "deferred", "set". */
-const char *oneib_vf_guid_name(enum oneib_vf_guid guid);
 /* How many entries of a port's table hold a key. */
 unsigned oneib_port_keys_used(const struct oneib_port *port);
 

@@ -126,10 +126,8 @@ static void add_titles(struct oneib_table *table)
 {
     static const char *const titles[] = {"HOST",   "STATE", "NODE", "PORT", "GUID",
                                          "SWITCH", "USED",  "FREE", "VFS",  "P_KEYS"};
-    table->columns = sizeof titles / sizeof *titles;
     table->right = 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9;
-    for (size_t i = 0; i < table->columns; i++)
-        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+    oneib_table_titles(table, titles, sizeof titles / sizeof *titles);
 }
 
 static void add_nothing(struct oneib_table *table, size_t columns)
@@ -245,11 +243,6 @@ static int print_text(const struct survey *survey, struct oneib_error *err)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *guid_json(oneib_guid guid)
-{
-    return guid ? oneib_json_guid(guid) : json_null();
-}
-
 static json_t *port_json(const struct survey *survey, const struct oneib_hca_port *port)
 {
     const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
@@ -257,8 +250,8 @@ static json_t *port_json(const struct survey *survey, const struct oneib_hca_por
     const bool known = found && found->answered;
     return json_pack(
         "{s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o}", "device", oneib_json_text(port->device), "port",
-        (int)port->port, "guid", oneib_json_guid(port->port_guid), "switch_guid", guid_json(leaf),
-        "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
+        (int)port->port, "guid", oneib_json_guid(port->port_guid), "switch_guid",
+        oneib_json_known_guid(leaf), "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
         known ? json_integer(keys_on(found)) : json_null(), "pkeys_max",
         (json_int_t)oneib_port_key_capacity(port->pkeys_max, known ? found->partition_cap : 0),
         "on_fabric",

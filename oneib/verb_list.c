@@ -11,10 +11,8 @@ static void add_titles(struct oneib_table *table)
 {
     static const char *const titles[] = {"ID",  "NAME",    "OWNER", "P_KEY",
                                          "VMS", "REFUSED", "HOSTS", "STATE"};
-    table->columns = sizeof titles / sizeof *titles;
     table->right = 1u << 0 | 1u << 4 | 1u << 5 | 1u << 6;
-    for (size_t i = 0; i < table->columns; i++)
-        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+    oneib_table_titles(table, titles, sizeof titles / sizeof *titles);
 }
 
 static void add_owner(struct oneib_table *table, const struct oneib_network *network)

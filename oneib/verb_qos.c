@@ -55,9 +55,8 @@ static void append_lanes(const struct shown *shown, struct oneib_text *text)
 {
     static const char *const heads[] = {"CLASS", "SL",       "VL",          "WEIGHT",
                                         "SHARE", "AT LEAST", "WAIT PER HOP"};
-    struct oneib_table table = {.columns = 7, .right = 0x7e};
-    for (size_t i = 0; i < 7; i++)
-        oneib_table_cell(&table, ONEIB_STRONG, "%s", heads[i]);
+    struct oneib_table table = {.right = 0x7e};
+    oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < shown->qos.lane_count; i++)
         append_lane(shown, i, &table);
     oneib_table_render(&table, shown->run->color_out, "", text);

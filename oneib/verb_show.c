@@ -237,10 +237,8 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
 {
     static const char *const titles[] = {"VM", "NIC",        "STATE",    "HOST", "PORT",
                                          "IP", "MEMBERSHIP", "IN FORCE", "VF"};
-    struct oneib_table table = {.columns = sizeof titles / sizeof *titles,
-                                .right = 1u << 0 | 1u << 1};
-    for (size_t i = 0; i < table.columns; i++)
-        oneib_table_cell(&table, ONEIB_STRONG, "%s", titles[i]);
+    struct oneib_table table = {.right = 1u << 0 | 1u << 1};
+    oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < subject->cluster->attachment_count; i++)
         add_attachment(&table, subject, subject->cluster->attachments[i]);
 
@@ -400,11 +398,6 @@ static const char *what_is_wrong(const struct place *place)
     return place->standing_known ? standing_reason(place->standing) : NULL;
 }
 
-static json_t *port_guid_json(oneib_guid guid)
-{
-    return guid ? oneib_json_guid(guid) : json_null();
-}
-
 /* null: its node reports none, or is not heard. */
 static json_t *vf_json(const struct oneib_vf_record *vf)
 {
@@ -435,8 +428,8 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
         oneib_phase_name(attachment->phase), "host", oneib_json_text(host ? host->name : NULL),
         "source_host", oneib_json_text(source ? source->name : NULL), "device",
         oneib_json_text(port ? port->device : NULL), "port_guid",
-        port_guid_json(port ? port->port_guid : 0), "member_guid",
-        port_guid_json(place.binding ? place.binding->member : 0), "guid",
+        oneib_json_known_guid(port ? port->port_guid : 0), "member_guid",
+        oneib_json_known_guid(place.binding ? place.binding->member : 0), "guid",
         oneib_json_guid(
             oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
         "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
