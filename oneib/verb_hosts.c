@@ -352,13 +352,29 @@ static bool is_about_a_host(const struct oneib_finding *finding, const void *con
     return finding->subject == ONEIB_SUBJECT_HOST;
 }
 
+/* By what nodes have told the daemon, where there is one. */
+static void count_vfs(struct survey *survey)
+{
+    const struct oneib_heard *heard = &survey->reading->heard;
+    struct oneib_node_snapshot *said = oneib_alloc(heard->count + 1, sizeof *said);
+    for (size_t i = 0; i < heard->count; i++)
+        said[i] =
+            (struct oneib_node_snapshot){.host_id = heard->nodes[i].host_id,
+                                         .table_known = heard->nodes[i].state != ONEIB_NODE_UNHEARD,
+                                         .records = heard->nodes[i].records,
+                                         .record_count = heard->nodes[i].record_count};
+    const struct oneib_node_table table = {said, heard->count};
+    oneib_host_attributes_compute(&survey->reading->snapshot.cloud, &table, survey->leaves.items,
+                                  survey->leaves.count, &survey->attributes);
+    free(said);
+}
+
 static int survey_and_print(struct survey *survey, struct oneib_error *err)
 {
     oneib_findings_keep(&survey->reading->findings, is_about_a_host, NULL);
     find_leaves(survey);
     list_switches(survey);
-    oneib_host_attributes_compute(&survey->reading->snapshot.cloud, survey->leaves.items,
-                                  survey->leaves.count, &survey->attributes);
+    count_vfs(survey);
     return survey->run->json ? print_json(survey, err) : print_text(survey, err);
 }
 

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "cluster/grants_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,17 +59,49 @@ static void take_vf(const struct oneib_hosts_attributes *attributes, uint32_t ho
         host->vfs_free--;
 }
 
+static bool has_vf(const struct oneib_node_snapshot *node,
+                   const struct oneib_attachment *attachment)
+{
+    for (size_t i = 0; i < node->record_count; i++)
+        if (node->records[i].vm_id == attachment->vm_id &&
+            node->records[i].nic_id == attachment->nic_id)
+            return true;
+    return false;
+}
+
+/* A NIC that says ATTACH is attached only while its VM is in the state in which oned attaches. */
+static bool comes(const struct oneib_attachment *attachment)
+{
+    return attachment->phase == ONEIB_ARRIVING || attachment->phase == ONEIB_MIGRATING ||
+           (attachment->attaching && attachment->lcm_state == ONEIB_LCM_HOTPLUG_NIC);
+}
+
+/* What a VM has that is there its node says, and not its document, into which its owner may have
+ * written NICs. What comes, a VM or a NIC, is to have what networks lease it. */
+static bool takes_one(const struct oneib_node_table *nodes,
+                      const struct oneib_attachment *attachment, uint32_t host_id, bool may_come)
+{
+    const struct oneib_node_snapshot *node =
+        oneib_node_snapshot_of(nodes->items, nodes->count, host_id);
+    const bool is_known = node && node->table_known;
+    if (is_known && has_vf(node, attachment))
+        return true;
+    return !attachment->unleased && (may_come || !is_known);
+}
+
 /* A VM that migrates has one on both hosts. */
-static void take_vfs(const struct oneib_cloud *cloud,
+static void take_vfs(const struct oneib_cloud *cloud, const struct oneib_node_table *nodes,
                      const struct oneib_hosts_attributes *attributes)
 {
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
         if (!oneib_phase_has_place(attachment->phase))
             continue;
-        take_vf(attributes, attachment->host_id);
+        if (takes_one(nodes, attachment, attachment->host_id, comes(attachment)))
+            take_vf(attributes, attachment->host_id);
         if (attachment->phase == ONEIB_MIGRATING &&
-            attachment->source_host_id != attachment->host_id)
+            attachment->source_host_id != attachment->host_id &&
+            takes_one(nodes, attachment, attachment->source_host_id, false))
             take_vf(attributes, attachment->source_host_id);
     }
 }
@@ -183,8 +216,10 @@ static void compare_with_oned(const struct oneib_cloud *cloud,
     }
 }
 
-void oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
-                                   size_t leaf_count, struct oneib_hosts_attributes *attributes)
+void oneib_host_attributes_compute(const struct oneib_cloud *cloud,
+                                   const struct oneib_node_table *nodes,
+                                   const struct oneib_leaf *leaves, size_t leaf_count,
+                                   struct oneib_hosts_attributes *attributes)
 {
     const struct leaves known = {leaves, leaf_count};
     *attributes = (struct oneib_hosts_attributes){0};
@@ -193,7 +228,7 @@ void oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct
         if (concerns(host))
             add_host(host, &known, attributes);
     }
-    take_vfs(cloud, attributes);
+    take_vfs(cloud, nodes, attributes);
     compare_with_oned(cloud, attributes);
 }
 

@@ -8,6 +8,7 @@
 #define ONEIB_CLUSTER_HOST_ATTRIBUTES_H
 
 #include "cluster/cloud.h"
+#include "cluster/grants.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,10 @@ struct oneib_host_attributes {
                            its VFs, so each counts once, with the most that a port of it says;
                            at most IB_VFS_TOTAL */
     uint32_t vfs_used;  /* the attachments that are on the host, see vfs_free */
-    uint32_t vfs_free;  /* total less the attachments that are on the host, at least 0: every
-                           phase but ABSENT counts, on both hosts of a migration */
+    uint32_t vfs_free;  /* total less the attachments that are on the host, at least 0, on both
+                           hosts of a migration: of VMs that are there those for which its node has
+                           a VF; of VMs that come, and where the node's table is not known, those
+                           to which networks lease addresses */
     char *switches;     /* owned: "0x...,0x...", distinct, in order of the host's ports; NULL when
                            none is known */
     bool differs_free;  /* from what oned has */
@@ -39,9 +42,17 @@ struct oneib_hosts_attributes {
     uint64_t vfs_total, vfs_free; /* of all */
 };
 
+/* What nodes have said: host_id, table_known and records count. */
+struct oneib_node_table {
+    const struct oneib_node_snapshot *items; /* borrowed; by host id */
+    size_t count;
+};
+
 /* cloud: sorted. leaves: sorted by port GUID. */
-void oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
-                                   size_t leaf_count, struct oneib_hosts_attributes *attributes);
+void oneib_host_attributes_compute(const struct oneib_cloud *cloud,
+                                   const struct oneib_node_table *nodes,
+                                   const struct oneib_leaf *leaves, size_t leaf_count,
+                                   struct oneib_hosts_attributes *attributes);
 /* NULL: the host is not among them. Valid until they are cleared. */
 struct oneib_host_attributes *
 oneib_host_attributes_of(const struct oneib_hosts_attributes *attributes, uint32_t host_id);

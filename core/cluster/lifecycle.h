@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* The LCM_STATE in which oned attaches or detaches a NIC of a VM that runs. */
+#define ONEIB_LCM_HOTPLUG_NIC 25
+
 enum oneib_phase {
     ONEIB_ABSENT,    /* no VF: not placed, stored, powered off, gone */
     ONEIB_ARRIVING,  /* placed on its host; the VF is being prepared or will be: a member already */

@@ -597,8 +597,12 @@ static void hosts_are_written_only_when_something_changed(void **state)
     (void)state;
     scene();
     await_metric("oneib_host_updates_total", SCENE_HOSTS);
-    scene_vm(red_network(), 0);
+    uint32_t vm, network = red_network();
+    MUST(lab_vm_create(scene(), "vm", &network, 1, &vm, &err));
+    MUST(lab_vm_deploy(scene(), vm, 0, &err));
     await_host_attribute(0, "IB_VFS_FREE", "63");
+    await_holds(0, FULL(RED)); /* for which its node has a function by now */
+    MUST(lab_vm_running(scene(), vm, &err));
     const double looks = metric("oneib_looks_total");
     await_metric_at_least("oneib_looks_total", looks + 2);
     /* Its keys with its free VFs. */

@@ -415,3 +415,19 @@ check 'a VM with many NICs that could not start takes no function from the sched
   seen_within(10) { must("H1 has #{free_functions('H1')} free") { free_functions('H1') == 7 } }
   see_nothing
 end
+
+check 'NICs forged into a VM that runs take no function from the scheduler' do
+  _, hers, mallory, his = scene
+  vm = mallory.running(his, on: 'H1')
+  nics = (1..9).map do |i|
+    "<NIC><NETWORK_ID>#{hers.id}</NETWORK_ID><NIC_ID>#{i}</NIC_ID><VN_MAD>infiniband</VN_MAD><MAC>02:00:0a:40:07:0#{i}</MAC></NIC>"
+  end
+  vm.call('vm.updateconf', "<TEMPLATE><CONTEXT><NETWORK>YES</NETWORK><X>#{escaped(breaking_out('X', "</CONTEXT>#{nics.join}<CONTEXT>"))}" \
+                           '</X></CONTEXT></TEMPLATE>', 1)
+  must_refuse('to detach a NIC that is not there') { vm.detach(99) } # oneibd is told, and looks at the VM
+  raise "OpenNebula took no forged NICs: #{vm.document}" unless vm.nics.size == 10
+
+  sleep 5
+  must("H1 has #{free_functions('H1')} free") { free_functions('H1') == 6 }
+  see(vm => [his.key])
+end

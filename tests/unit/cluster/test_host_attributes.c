@@ -10,6 +10,9 @@
 struct room {
     struct scene *scene;
     struct oneib_leaf leaves[8];
+    struct oneib_vf_record records[8]; /* of the nodes, one behind the other */
+    struct oneib_node_snapshot nodes[4];
+    size_t node_count;
     size_t leaf_count;
     struct oneib_hosts_attributes attributes;
 };
@@ -67,7 +70,8 @@ static void compute_attributes(struct room *room)
 {
     oneib_host_attributes_clear(&room->attributes);
     oneib_cloud_sort(&room->scene->cloud);
-    oneib_host_attributes_compute(&room->scene->cloud, room->leaves, room->leaf_count,
+    const struct oneib_node_table nodes = {room->nodes, room->node_count};
+    oneib_host_attributes_compute(&room->scene->cloud, &nodes, room->leaves, room->leaf_count,
                                   &room->attributes);
 }
 
@@ -99,6 +103,54 @@ static void each_vm_on_a_host_takes_one_vf(void **state)
     assert_free(room, 1, 2);
     assert_int_equal(attributes_of(room, 1)->vfs_total, 7);
     assert_true(attributes_of(room, 1)->differs_free);
+}
+
+/* The node of that host has told its table, with a VF for NIC 1 of VM 10. */
+static struct oneib_node_snapshot *node_with_vm_10(struct room *room, uint32_t host_id)
+{
+    struct oneib_node_snapshot *node = &room->nodes[room->node_count];
+    struct oneib_vf_record *record = &room->records[room->node_count++];
+    *record = (struct oneib_vf_record){.vm_id = 10, .nic_id = 1};
+    *node = (struct oneib_node_snapshot){
+        .host_id = host_id, .table_known = true, .records = record, .record_count = 1};
+    return node;
+}
+
+static void what_a_vm_has_that_is_there_its_node_says(void **state)
+{
+    struct room *room = *state;
+    host_with_vfs(room, 1, 7);
+    add_nic(room->scene, 10, 1, 5, 1);
+    add_nic(room->scene, 10, 2, 5, 1);
+    add_nic(room->scene, 10, 3, 5, 1)->attaching = true; /* it says so, and the VM just runs */
+    add_nic(room->scene, 11, 1, 5, 1)->phase = ONEIB_LEAVING;
+    struct oneib_node_snapshot *node = node_with_vm_10(room, 1);
+    compute_attributes(room);
+    assert_free(room, 1, 6);
+
+    node->table_known = false;
+    compute_attributes(room);
+    assert_free(room, 1, 3);
+}
+
+static void what_a_vm_gets_that_comes_is_what_networks_lease_it(void **state)
+{
+    struct room *room = *state;
+    host_with_vfs(room, 1, 7);
+    host_with_vfs(room, 2, 7);
+    add_nic(room->scene, 11, 1, 5, 1)->phase = ONEIB_ARRIVING;
+    add_nic(room->scene, 11, 2, 5, 1)->phase = ONEIB_ARRIVING;
+    add_nic(room->scene, 11, 3, 5, 1)->phase = ONEIB_ARRIVING;
+    room->scene->cloud.attachments[2].unleased = true;
+    migrate(add_nic(room->scene, 12, 1, 5, 1), 2);
+    struct oneib_attachment *attached = add_nic(room->scene, 13, 1, 5, 2);
+    attached->attaching = true;
+    attached->lcm_state = 25; /* HOTPLUG_NIC */
+    node_with_vm_10(room, 1);
+    node_with_vm_10(room, 2);
+    compute_attributes(room);
+    assert_free(room, 1, 4);
+    assert_free(room, 2, 6);
 }
 
 static void a_vm_that_is_on_no_host_takes_none(void **state)
@@ -315,6 +367,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROOM_TEST(each_vm_on_a_host_takes_one_vf),
+        ROOM_TEST(what_a_vm_has_that_is_there_its_node_says),
+        ROOM_TEST(what_a_vm_gets_that_comes_is_what_networks_lease_it),
         ROOM_TEST(a_vm_that_is_on_no_host_takes_none),
         ROOM_TEST(a_migrating_vm_takes_one_on_both_hosts),
         ROOM_TEST(a_migration_to_the_same_host_takes_one),
