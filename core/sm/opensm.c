@@ -97,8 +97,8 @@ static bool is_told(const struct oneib_sm *sm)
 static int begin_to_tell(const struct oneib_sm *sm, struct oneib_error *err)
 {
     oneib_autofree char *path = untold(sm);
-    oneib_autoclose int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, MODE);
-    return fd < 0 ? oneib_fail_errno(err, errno, "making %s", path) : 0;
+    oneib_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    return fd < 0 && errno != EEXIST ? oneib_fail_errno(err, errno, "making %s", path) : 0;
 }
 
 static int nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)

@@ -5,6 +5,7 @@
  * ibsim with a real opensm: this program runs once more on the SM's host, with the name of a role.
  * The partitions that are wanted stand in the operator's static partitions.
  */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -404,6 +405,17 @@ static void opensm_is_told_later_of_what_it_could_not_be_told(void **state)
     assert_int_equal(kept.result.outcome, ONEIB_UNCHANGED);
 }
 
+/* As one that root has made, and a daemon without privileges cannot open. */
+static void a_sign_of_others_that_opensm_is_not_told_is_no_obstacle(void **state)
+{
+    (void)state;
+    oneib_autofree char *untold = oneib_path_beside(kept.config.opensm.partitions, "untold");
+    assert_int_equal(symlink("/", untold), 0);
+    want(cluster("red", RED, 0));
+    apply();
+    assert_true(access(untold, F_OK) < 0);
+}
+
 #define role(test)                                                                                 \
     {                                                                                              \
 #test, test, begin, end, NULL                                                              \
@@ -418,6 +430,7 @@ static const struct CMUnitTest roles[] = {
     role(a_subnet_of_long_ago_does_for_members_of_a_cluster),
     role(a_port_that_never_comes_right_delays_no_later_change),
     role(opensm_is_told_later_of_what_it_could_not_be_told),
+    role(a_sign_of_others_that_opensm_is_not_told_is_no_obstacle),
 };
 
 #define ROLES (sizeof roles / sizeof roles[0])
