@@ -33,6 +33,16 @@ static void fresh_vfs_are_closed(void **state)
     assert_int_equal(look().fresh, 0);
 }
 
+static void a_fresh_vf_that_cannot_be_closed_is_told_of(void **state)
+{
+    (void)state;
+    set_mode_of_entry(1, 2, 0444);
+    look_fails(ONEIB_ERROR_SYSTEM, "virtual function 1");
+    set_mode_of_entry(1, 2, 0644);
+    look();
+    assert_closed(&hca, 1);
+}
+
 static void what_somebody_else_mapped_is_left_alone(void **state)
 {
     (void)state;
@@ -189,6 +199,17 @@ static void a_glance_reads_little_of_what_is_closed_because_it_is_not_granted(vo
     assert_a_glance_is_enough();
 }
 
+/* As after each start of the service. */
+static void a_glance_reads_little_of_what_is_open_before_the_first_list(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    stop_engine();
+    start_engine_alone();
+    look();
+    assert_a_glance_is_enough();
+}
+
 static void a_glance_reads_little_of_what_has_ended(void **state)
 {
     (void)state;
@@ -228,6 +249,36 @@ static void a_glance_sees_a_port_that_becomes_a_full_member(void **state)
     assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err), -1);
     assert_int_equal(changes.closed, 1);
     assert_closed(&hca, 0);
+    /* And goes on telling that while it is so. */
+    vfs->next_in_turn = hca.vfs;
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "full member of the default partition");
+}
+
+static void what_fails_of_the_one_that_is_looked_at_in_turn_is_told(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1, false);
+    look();
+    vfs->next_in_turn = 0;
+    set_mode_of_entry(0, 2, 0);
+    const int status = oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err);
+    set_mode_of_entry(0, 2, 0644);
+    assert_int_equal(status, -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1)");
+}
+
+static void a_glance_sees_a_guid_that_is_lost_alone(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    look();
+    tree_write("0", GUID_OF_FIRST);
+    vfs->next_in_turn = hca.vfs;
+    assert_int_equal(glance().reapplied, 1);
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
 }
 
 static void a_glance_sees_what_a_reset_has_emptied(void **state)
@@ -562,6 +613,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCENE(what_is_right_is_left_alone),
         IN_SCENE(fresh_vfs_are_closed),
+        IN_SCENE(a_fresh_vf_that_cannot_be_closed_is_told_of),
         IN_SCENE(what_somebody_else_mapped_is_left_alone),
         IN_SCENE(a_vf_whose_key_is_gone_is_closed_and_opened_when_it_is_back),
         IN_SCENE(a_vf_whose_key_has_moved_follows_it),
@@ -574,9 +626,12 @@ int main(void)
         IN_SCENE(a_glance_reads_little_of_what_is_open_before_its_guid_may_be_set),
         IN_SCENE(a_glance_reads_little_of_what_is_closed_while_its_key_is_gone),
         IN_SCENE(a_glance_reads_little_of_what_is_closed_because_it_is_not_granted),
+        IN_SCENE(a_glance_reads_little_of_what_is_open_before_the_first_list),
         IN_SCENE(a_glance_reads_little_of_what_has_ended),
         IN_SCENE(a_glance_sees_a_key_that_goes_and_comes),
         IN_SCENE(a_glance_sees_a_port_that_becomes_a_full_member),
+        IN_SCENE(what_fails_of_the_one_that_is_looked_at_in_turn_is_told),
+        IN_SCENE(a_glance_sees_a_guid_that_is_lost_alone),
         IN_SCENE(a_glance_sees_what_a_reset_has_emptied),
         IN_SCENE(a_glance_sees_a_closed_vf_that_was_opened_by_hand),
         IN_SCENE(glances_look_at_all_in_turn),
