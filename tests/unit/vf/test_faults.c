@@ -116,6 +116,21 @@ static void a_guid_that_cannot_be_read_is_not_waited_for(void **state)
     assert_fails_unread(begin(&wanted));
 }
 
+/* Else the caller would be told in vain that the key has not come. */
+static void a_port_that_becomes_unsafe_while_the_key_is_waited_for_is_told_at_once(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = 1500;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    tree_set_pkey(&hca, 1, 0, 0xffff);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "full member of the default partition");
+    settle();
+}
+
 /* ---- another GUID ---------------------------------------------------------------------------- */
 
 /* Given, and then granted at another site; the SM does not let go of its GUID. */
@@ -202,6 +217,7 @@ int main(void)
         IN_SCENE(a_guid_that_cannot_be_taken_back_is_told_besides),
         IN_SCENE(what_was_undone_without_more_is_told_alone),
         IN_SCENE(a_guid_that_cannot_be_read_is_not_waited_for),
+        IN_SCENE(a_port_that_becomes_unsafe_while_the_key_is_waited_for_is_told_at_once),
         IN_SCENE(an_old_guid_that_cannot_be_read_is_not_waited_for),
         IN_SCENE(another_guid_is_set_once_the_old_one_is_gone),
         IN_SCENE(a_guid_that_the_sm_has_accepted_needs_no_leave),
