@@ -216,20 +216,46 @@ static void a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf(vo
 
 /* ---- which VF -------------------------------------------------------------------------------- */
 
+static void restart_engine_with(const struct oneib_vfs_options *options)
+{
+    struct oneib_error err = {0};
+    stop_engine();
+    if (oneib_vfs_open(options, &vfs, &err) < 0)
+        fail_msg("%s", err.text);
+    tell_domains();
+    tell_grants(true);
+}
+
 static void vfs_of_domains_and_of_the_host_are_passed_over(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
     struct wanted wanted = wanted_of(42, 1, KEY);
-    const struct oneib_pci in_use = tree_vf_pci(&hca, 0);
-    vfs->host_vfs[0] = tree_vf_pci(&hca, 1);
-    vfs->host_vf_count = 1;
+    const struct oneib_pci in_use = tree_vf_pci(&hca, 0), hosts = tree_vf_pci(&hca, 1);
+    const struct oneib_vfs_options options = {.host_vfs = &hosts, .host_vf_count = 1};
+    restart_engine_with(&options);
     tell_of_domain(-1, false, &in_use);
     tree_add_vf_interface(&hca, 2, "ib1", true);
     give(&wanted, &record);
     assert_int_equal(record.index, 3);
     wanted = wanted_of(42, 2, KEY);
     assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "mlx4_0 has no free virtual function");
+}
+
+static void a_key_is_waited_for_as_long_as_the_options_say(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    oneib_vfs_ticket ticket;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const struct oneib_vfs_options options = {.pkey_wait_ms = 70, .guid_wait_ms = GUID_WAIT_MS};
+    restart_engine_with(&options);
+    grant(&wanted);
+    assert_int_equal(oneib_vfs_have(vfs, &wanted.request, &record, &ticket, &err), 0);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "70 ms");
+    settle();
 }
 
 static void a_vf_that_somebody_mapped_by_hand_is_left_as_it_is(void **state)
@@ -581,6 +607,7 @@ int main(void)
         IN_SCENE(a_guid_that_the_sm_does_not_accept_is_taken_back),
         IN_SCENE(a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf),
         IN_SCENE(vfs_of_domains_and_of_the_host_are_passed_over),
+        IN_SCENE(a_key_is_waited_for_as_long_as_the_options_say),
         IN_SCENE(a_vf_that_somebody_mapped_by_hand_is_left_as_it_is),
         IN_SCENE(a_vf_that_has_an_old_guid_is_passed_over),
         IN_SCENE(a_guid_that_the_driver_only_wishes_for_is_no_obstacle),
