@@ -287,8 +287,6 @@ static void plan_siblings(const struct oneib_fence_input *input, uint32_t host_i
             link->port_guid == 0)
             continue;
         struct oneib_fence_step *step = planned(plan, host_id, link->port_guid);
-        if (step && step->state != ONEIB_FENCE_UNPROVEN)
-            continue;
         if (!step)
             step = add_step(plan, host_id, link->port_guid);
         decide_to_close(input, true, step);

@@ -564,6 +564,20 @@ static void the_other_port_of_the_adapter_is_disabled_too(void **state)
     end(scene);
 }
 
+/* Its probe alone named it, and its adapter proves it. */
+static void the_other_port_of_the_adapter_is_disabled_when_only_a_probe_named_it(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    link_port(scene, 9, SECOND, ADAPTER);
+    fence_port(scene, SECOND, 0, ONEIB_FENCE_ASKED);
+    plan(scene);
+    assert_int_equal(scene->plan.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(scene->plan.items[i].act, ONEIB_FENCE_DISABLE);
+    end(scene);
+}
+
 /* Its node has named neither: whose the other one is its adapter says, or another host's probe. */
 static void the_other_port_of_the_adapter_stays_when_another_host_reports_it(void **state)
 {
@@ -793,6 +807,7 @@ int main(void)
         cmocka_unit_test(a_port_behind_which_a_switch_is_stays_as_it_is),
         cmocka_unit_test(a_port_seen_at_two_places_is_disabled_at_neither),
         cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_too),
+        cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_when_only_a_probe_named_it),
         cmocka_unit_test(the_other_port_of_the_adapter_stays_when_another_host_reports_it),
         cmocka_unit_test(a_port_that_is_nowhere_is_gone_and_one_that_is_somewhere_silent),
         cmocka_unit_test(a_fence_is_lifted_only_when_the_node_has_reported_an_empty_table),
