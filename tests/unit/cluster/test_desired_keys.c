@@ -403,6 +403,11 @@ static void limited_members_get_nothing_where_they_would_be_made_full(void **sta
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_null(partition_of(&scene->desired.table, 0x102));
     assert_finding(scene, "limited-refused", ONEIB_WARNING, "network 5");
+    assert_int_equal(2, scene->desired.binding_count);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(scene->desired.bindings[i].membership,
+                         scene->desired.bindings[i].port == port_of(2) ? ONEIB_LIMITED
+                                                                       : ONEIB_FULL);
     assert_int_equal(0, oneib_desired_cluster(&scene->desired, 5)->members);
     assert_int_equal(1, oneib_desired_cluster(&scene->desired, 5)->refused);
 }

@@ -36,9 +36,29 @@ static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state
     assert_finding(scene, "port-full", ONEIB_WARNING, "no room for 0x0426 (network 162), 0x0427");
     const struct oneib_finding *full = finding(scene, "port-full");
     assert_null(strstr(full->text, "none of a virtual cluster"));
+    assert_non_null(strstr(full->text, "(network 131) and 30 more; no room"));
+    assert_non_null(strstr(full->text, "(network 163)"));
+    assert_null(strstr(full->text, "(network 163) and"));
     assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 162));
     assert_false(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 101));
     assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_HOST, 1));
+}
+
+static void a_full_port_is_told_of_by_the_keys_that_it_has_and_has_not(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_hca_port *port = &add_host(scene, 1)->ports[0];
+    for (unsigned i = 0; i < 34; i++) {
+        add_network(scene, 100 + i, 1000 + i);
+        add_nic(scene, 10, i, 100 + i, 1);
+    }
+    port->pkeys_max = 33;
+    compute(scene);
+    assert_finding(scene, "port-full", ONEIB_WARNING, "(network 131); no room for 0x0408");
+    port->pkeys_max = 1;
+    compute(scene);
+    assert_finding(scene, "port-full", ONEIB_WARNING,
+                   "it has none of a virtual cluster; no room for 0x03e8 (network 100)");
 }
 
 static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
@@ -275,8 +295,33 @@ static void limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited(void *
     assert_listed(scene, 256, port_of(2), "full");
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "VM 10 NIC 0");
+    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "of host 1 has one entry");
+    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "limited are also VM 10 NIC 0");
     assert_null(strstr(finding(scene, "membership-narrowed")->text, "VM 11"));
+}
+
+static void many_that_are_narrowed_are_told_of_by_number(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256)->membership = ONEIB_LIMITED;
+    add_host(scene, 1);
+    for (uint32_t id = 10; id < 40; id++)
+        add_nic(scene, id, 0, 4, 1);
+    add_nic(scene, 40, 0, 5, 1);
+    compute(scene);
+    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, " more");
+    assert_null(strstr(finding(scene, "membership-narrowed")->text, "VM 39"));
+}
+
+static void a_port_of_no_host_is_full_as_any(void **state)
+{
+    struct scene *scene = *state;
+    for (unsigned i = 0; i < 4; i++)
+        oneib_network_add_static(add_network(scene, 100 + i, 1000 + i), 0x55, ONEIB_FULL);
+    add_subnet_port(scene, 0x55, 3);
+    compute(scene);
+    assert_finding(scene, "port-full", ONEIB_WARNING, "port 0x0000000000000055 holds ");
 }
 
 static void who_makes_his_own_nic_limited_narrows_nobody_else(void **state)
@@ -789,6 +834,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_vm_without_nics_changes_nothing),
         SCENE_TEST(sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63),
+        SCENE_TEST(a_full_port_is_told_of_by_the_keys_that_it_has_and_has_not),
         SCENE_TEST(a_host_without_hca_data_is_said_once_for_each_network),
         SCENE_TEST(a_vm_of_a_vanished_network_gets_nothing),
         SCENE_TEST(an_absent_vm_is_no_member),
@@ -805,6 +851,8 @@ int main(void)
         SCENE_TEST(a_port_that_is_full_member_of_the_default_partition_serves_nobody),
         SCENE_TEST(a_port_that_must_not_serve_vms_and_has_none_is_only_noticed),
         SCENE_TEST(limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited),
+        SCENE_TEST(a_port_of_no_host_is_full_as_any),
+        SCENE_TEST(many_that_are_narrowed_are_told_of_by_number),
         SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_else),
         SCENE_TEST(of_many_who_give_way_eight_are_named_and_the_others_counted),
         SCENE_TEST(who_makes_his_reservation_limited_narrows_no_other_one),
