@@ -52,6 +52,9 @@ static void a_full_port_is_told_of_by_the_keys_that_it_has_and_has_not(void **st
         add_network(scene, 100 + i, 1000 + i);
         add_nic(scene, 10, i, 100 + i, 1);
     }
+    port->pkeys_max = 35;
+    compute(scene);
+    assert_no_finding(scene, "port-full");
     port->pkeys_max = 33;
     compute(scene);
     assert_finding(scene, "port-full", ONEIB_WARNING, "(network 131); no room for 0x0408");
