@@ -217,6 +217,28 @@ static void a_driver_that_is_not_known_is_refused(void **state)
     assert_int_equal(1, scene->desired.table.count);
 }
 
+/* What is held back is put back by these. */
+static void a_port_that_must_serve_nobody_has_no_room_though_somebody_is_listed_there(void **state)
+{
+    struct scene *scene = *state;
+    const oneib_guid full[] = {port_of(1), port_of(3)};
+    scene->policy.default_full_members = full;
+    scene->policy.default_full_count = 2;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL);
+    for (uint32_t id = 1; id <= 3; id++)
+        add_host(scene, id);
+    add_nic(scene, 10, 0, 4, 2);
+    compute(scene);
+    const struct oneib_port_room *rooms = scene->desired.rooms;
+    assert_int_equal(scene->desired.room_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(rooms[i].port_guid == port_of((uint32_t)i + 1));
+        assert_true(rooms[i].room == 0 || i == 1);
+    }
+    assert_true(rooms[1].room > 0);
+}
+
 static void of_two_hosts_with_one_port_the_lower_id_has_it(void **state)
 {
     struct scene *scene = *state;
@@ -849,6 +871,7 @@ int main(void)
         SCENE_TEST(of_several_adapters_none_is_guessed),
         SCENE_TEST(an_invalid_phydev_gives_no_member_a_port),
         SCENE_TEST(a_driver_that_is_not_known_is_refused),
+        SCENE_TEST(a_port_that_must_serve_nobody_has_no_room_though_somebody_is_listed_there),
         SCENE_TEST(of_two_hosts_with_one_port_the_lower_id_has_it),
         SCENE_TEST(a_port_with_one_of_our_own_guids_is_refused),
         SCENE_TEST(a_port_that_is_full_member_of_the_default_partition_serves_nobody),
