@@ -734,6 +734,34 @@ static void settle(struct scene *scene)
         scene->cloud.attachments[i].phase = ONEIB_SETTLED;
 }
 
+static void each_user_beyond_the_limit_is_told_of_once(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 1;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        struct oneib_network *network = add_network(scene, 100 + i, 1000 + i);
+        network->uid = 5 + i / 2;
+        network->gid = 1;
+        add_nic(scene, 10 + i, 0, 100 + i, 1)->phase = ONEIB_ARRIVING;
+        add_nic(scene, 20 + i, 0, 100 + i, 2)->phase = ONEIB_ARRIVING;
+    }
+    compute(scene);
+    assert_int_equal(2, findings_of(scene, "owner-limit"));
+}
+
+static void what_a_user_has_too_much_is_named_as_long_as_it_is_little(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 16;
+    add_host(scene, 1);
+    reserve_for_user_5(scene, 24);
+    compute(scene);
+    assert_finding(scene, "owner-limit", ONEIB_WARNING, "(network 123)");
+    assert_null(strstr(finding(scene, "owner-limit")->text, " more"));
+}
+
 static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
 {
     struct scene *scene = *state;
@@ -901,6 +929,8 @@ int main(void)
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(static_partitions_get_room_first),
         SCENE_TEST(who_runs_there_has_room_before_static_members_and_these_before_who_arrives),
+        SCENE_TEST(each_user_beyond_the_limit_is_told_of_once),
+        SCENE_TEST(what_a_user_has_too_much_is_named_as_long_as_it_is_little),
         SCENE_TEST(seventy_reservations_of_one_user_leave_room_for_others),
         SCENE_TEST(what_runs_is_not_taken_away_by_the_limit),
         SCENE_TEST(an_operators_networks_and_no_limit_are_not_counted),

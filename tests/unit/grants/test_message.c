@@ -454,6 +454,7 @@ static void ports_out_of_order_twice_or_too_many_are_refused(void **state)
     const size_t length = oneib_grants_pack(&message, bytes);
     bytes[HEAD_AND_NAME + 1] = ONEIB_HOST_PORTS_MAX + 1;
     assert_int_equal(unpack(bytes, length), -1);
+    assert_non_null(strstr(err.text, "how many ports it has"));
 }
 
 static void only_oneibd_says_lists_and_signs_of_life(void **state)
