@@ -172,6 +172,26 @@ static void a_key_in_the_last_slot_of_an_adapter_is_a_violation(void **state)
     assert_deviation(fabric, 0, ONEIB_KEY_LAST_SLOT, 2, 0x8100, 0x8100, 7);
 }
 
+static void a_table_of_one_key_has_it_in_its_place(void **state)
+{
+    struct fabric *fabric = *state;
+    PORT(fabric, 2, ONEIB_NODE_CA, 1, 0x7fff);
+    default_partition(fabric);
+    assert_int_equal(0, verify(fabric)->count);
+}
+
+static void what_is_wrong_with_a_port_is_told_kind_by_kind(void **state)
+{
+    struct fabric *fabric = *state;
+    CA(fabric, 2, 0x7fff, 0x8100, 0x8200);
+    default_partition(fabric);
+    partition(fabric, "one1", 0x100);
+    member(fabric, ONEIB_MEMBER_GUID, 2, ONEIB_LIMITED);
+    assert_int_equal(2, verify(fabric)->violations);
+    assert_deviation(fabric, 0, ONEIB_KEY_EXCESS, 2, 0, 0x8200, 2);
+    assert_deviation(fabric, 1, ONEIB_KEY_WIDENED, 2, 0x0100, 0x8100, 1);
+}
+
 static void a_full_default_key_on_a_host_is_a_violation(void **state)
 {
     struct fabric *fabric = *state;
@@ -319,6 +339,8 @@ int main(void)
         FABRIC_TEST(every_kind_of_deviation_is_found),
         cmocka_unit_test(links_are_those_of_ports_that_are_not_virtual),
         FABRIC_TEST(a_key_in_the_last_slot_of_an_adapter_is_a_violation),
+        FABRIC_TEST(a_table_of_one_key_has_it_in_its_place),
+        FABRIC_TEST(what_is_wrong_with_a_port_is_told_kind_by_kind),
         FABRIC_TEST(a_full_default_key_on_a_host_is_a_violation),
         FABRIC_TEST(both_entries_of_a_limited_key_count_as_widened),
         FABRIC_TEST(an_entry_of_key_0_is_empty),
