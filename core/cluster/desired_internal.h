@@ -155,7 +155,7 @@ void oneib_collect_statics(struct oneib_work *work);
 
 /* desired_ports.c */
 void oneib_index_ports(struct oneib_work *work);
-const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
+struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
 void oneib_make_bindings(struct oneib_work *work);
 
 /* desired_fenced.c */

@@ -117,25 +117,15 @@ static void examine_index0(struct oneib_work *work, struct oneib_port_owner *por
                     "a static partition with indx0 lists it, and every VF of it would be a member");
 }
 
-static bool is_mlx4(const struct oneib_hca_port *port)
-{
-    return port->driver == ONEIB_HCA_MLX4;
-}
-
-static struct oneib_port_owner *find_owner(const struct oneib_work *work, oneib_guid guid)
+struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid)
 {
     const size_t first = ONEIB_LOWER_BOUND(i, work->port_count, work->ports[i].guid < guid);
     return first < work->port_count && work->ports[first].guid == guid ? &work->ports[first] : NULL;
 }
 
-const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid)
-{
-    return find_owner(work, guid);
-}
-
 static void examine_port(struct oneib_work *work, const struct oneib_hca_port *hca_port)
 {
-    struct oneib_port_owner *port = find_owner(work, hca_port->port_guid);
+    struct oneib_port_owner *port = oneib_port_owner(work, hca_port->port_guid);
     if (port->refused)
         return;
     if (!oneib_guid_is_foreign(work, port->guid)) {
@@ -145,7 +135,7 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
                     "its GUID is no adapter's, but one of those that oneib gives to VFs");
         return;
     }
-    if (is_mlx4(hca_port))
+    if (hca_port->driver == ONEIB_HCA_MLX4)
         examine_index0(work, port);
 }
 
@@ -256,14 +246,14 @@ static void say_unsupported(struct oneib_work *work, const struct oneib_network 
  * adapter. */
 static bool has_an_adapters_guid(const struct oneib_work *work, const struct oneib_binding *binding)
 {
-    return binding->is_virtual && find_owner(work, binding->member) != NULL;
+    return binding->is_virtual && oneib_port_owner(work, binding->member) != NULL;
 }
 
 static void take_port(const struct oneib_work *work, struct oneib_binding *binding,
                       const struct oneib_hca_port *port)
 {
     const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
-    const struct oneib_port_owner *owner = find_owner(work, port->port_guid);
+    const struct oneib_port_owner *owner = oneib_port_owner(work, port->port_guid);
     binding->port = port->port_guid;
     binding->is_virtual = port->driver == ONEIB_HCA_MLX5;
     binding->member = binding->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,

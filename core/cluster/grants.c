@@ -168,12 +168,6 @@ static void say_no_vf(struct work *work, const struct oneib_attachment *attachme
         oneib_host_id_shown(work->input->cloud, host_id).text);
 }
 
-/* The caller fills it. */
-static struct placed *add_placed(struct work *work)
-{
-    return ONEIB_ADD(work->placed, work->placed_count, work->placed_capacity);
-}
-
 /* Where the GUID of a NIC is that migrates. */
 enum guid_place { GUID_AT_SOURCE, GUID_BETWEEN, GUID_AT_DESTINATION };
 
@@ -248,13 +242,13 @@ static void grant_binding(struct work *work, const struct oneib_desired_binding 
         say_no_vf(work, attachment, binding->host_id);
         return;
     }
-    struct placed *placed = add_placed(work);
-    *placed = (struct placed){.host_id = binding->host_id,
-                              .since = attachment->since,
-                              .is_virtual = port->driver == ONEIB_HCA_MLX5,
-                              .grant = grant_of_binding(work, binding, attachment, port)};
-    placed->grant.has_vf = attachment->is_pci;
-    placed->grant.vf = vf;
+    struct placed placed = {.host_id = binding->host_id,
+                            .since = attachment->since,
+                            .is_virtual = port->driver == ONEIB_HCA_MLX5,
+                            .grant = grant_of_binding(work, binding, attachment, port)};
+    placed.grant.has_vf = attachment->is_pci;
+    placed.grant.vf = vf;
+    ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, placed);
 }
 
 static void grant_bindings(struct work *work)
@@ -268,11 +262,6 @@ static void grant_bindings(struct work *work)
 ONEIB_ORDER(compare_placed, struct placed,
             ONEIB_COMPARE(left->host_id, right->host_id)
                 ?: oneib_grant_compare(&left->grant, &right->grant));
-
-static bool is_placed(const struct work *work, size_t count, const struct placed *wanted)
-{
-    return ONEIB_FIND(wanted, work->placed, count, compare_placed);
-}
 
 /* ---- held removals --------------------------------------------------------------------------- */
 
@@ -356,14 +345,12 @@ static bool is_whole(const struct oneib_grant *grant)
 static void hold_grant(struct work *work, size_t bindings, uint32_t host_id,
                        struct oneib_grant grant)
 {
-    const struct placed wanted = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
-    if (!is_whole(&grant) || is_placed(work, bindings, &wanted) ||
+    struct placed held = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
+    if (!is_whole(&grant) || ONEIB_FIND(&held, work->placed, bindings, compare_placed) ||
         has_ended(work->input->cloud, &grant, host_id) ||
-        !keeps_its_key(work->input, host_id, &grant))
+        !keeps_its_key(work->input, host_id, &held.grant))
         return;
-    struct placed *placed = add_placed(work);
-    *placed = wanted;
-    placed->grant = grant;
+    ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, held);
 }
 
 /* What a daemon before this one has granted, as the node tells it: of that VF alone. */
@@ -526,11 +513,6 @@ static void find_own(struct work *work)
     ONEIB_SORT(work->own, work->own_count, oneib_guid_compare);
 }
 
-static bool is_own(const struct work *work, oneib_guid guid)
-{
-    return oneib_guids_have(work->own, work->own_count, guid);
-}
-
 /* Virtual ports of hosts' adapters aside: what those have their services say themselves, and what
  * was read of the fabric may be older than that. */
 static size_t count_on_fabric(const struct work *work, oneib_guid guid)
@@ -575,7 +557,8 @@ static void judge_twice(struct work *work, struct placed *placed, struct oneib_g
                   oneib_host_id_shown(work->input->cloud, holder->host_id).text);
         return;
     }
-    if (seen > 1 || (seen == 1 && !is_own(work, placed->grant.guid)))
+    if (seen > 1 ||
+        (seen == 1 && !oneib_guids_have(work->own, work->own_count, placed->grant.guid)))
         add_twice(work, placed, grants, "another port of the fabric");
 }
 
@@ -637,17 +620,6 @@ static void add_hosts(struct work *work, struct oneib_grants *grants)
     }
 }
 
-static void sort_bindings(struct work *work)
-{
-    ONEIB_SORT(work->placed, work->placed_count, compare_placed);
-}
-
-/* What is held comes behind what is sorted, and there is little of it, mostly none. */
-static void sort_held(struct work *work)
-{
-    oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
-}
-
 /* A node could name one NIC twice: that is held once. */
 static void drop_repetitions(struct work *work)
 {
@@ -661,9 +633,10 @@ static void drop_repetitions(struct work *work)
 static void compute(struct work *work, struct oneib_grants *grants)
 {
     grant_bindings(work);
-    sort_bindings(work);
+    ONEIB_SORT(work->placed, work->placed_count, compare_placed);
     hold_grants(work);
-    sort_held(work);
+    /* What is held comes behind what is sorted, and there is little of it, mostly none. */
+    oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
     drop_repetitions(work);
     settle_guids(work);
     find_twice(work, grants);

@@ -177,11 +177,6 @@ static void list_ports(struct gating *gating)
         ONEIB_SORT(gating->ports, gating->port_count, compare_ports);
 }
 
-static void add_use(struct gating *gating, const struct port_use *use)
-{
-    ONEIB_APPEND(gating->uses, gating->use_count, gating->use_capacity, *use);
-}
-
 /* On those of the host's ports that it does not report. */
 static void add_use_on_unreported(struct gating *gating, uint32_t host_id, struct port_use use)
 {
@@ -189,7 +184,7 @@ static void add_use_on_unreported(struct gating *gating, uint32_t host_id, struc
         if (!gating->ports[i].is_unreported || gating->ports[i].host_id != host_id)
             continue;
         use.port = gating->ports[i].guid;
-        add_use(gating, &use);
+        ONEIB_APPEND(gating->uses, gating->use_count, gating->use_capacity, use);
     }
 }
 
@@ -209,7 +204,7 @@ static void add_use_on(struct gating *gating, const struct oneib_host *host, con
             found = true;
             use.port = port->port_guid;
             if (has_table_of_vfs(port))
-                add_use(gating, &use);
+                ONEIB_APPEND(gating->uses, gating->use_count, gating->use_capacity, use);
         }
     }
 }
@@ -287,22 +282,13 @@ static bool is_used(const struct gating *gating, const struct entry *entry)
     return false;
 }
 
-static bool is_reported(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
+/* By anybody, or by a limited member. */
+static bool is_reported(const struct gating *gating, const struct entry *entry, bool by_limited)
 {
     size_t count;
-    const struct port_use *uses = find_uses(gating, port, pkey, &count);
+    const struct port_use *uses = find_uses(gating, entry->guid, entry->pkey, &count);
     for (size_t i = 0; i < count; i++)
-        if (uses[i].reported)
-            return true;
-    return false;
-}
-
-static bool is_open_to_limited(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
-{
-    size_t count;
-    const struct port_use *uses = find_uses(gating, port, pkey, &count);
-    for (size_t i = 0; i < count; i++)
-        if (uses[i].reported && uses[i].limited)
+        if (uses[i].reported && (uses[i].limited || !by_limited))
             return true;
     return false;
 }
@@ -461,7 +447,7 @@ static bool must_stay(const struct gating *gating, const struct entry *entry)
 static bool is_in_turn(const struct gating *gating, const struct gated_port *port,
                        const struct entry *entry)
 {
-    return !port->is_behind || is_reported(gating, entry->guid, entry->pkey);
+    return !port->is_behind || is_reported(gating, entry, false);
 }
 
 static bool is_fenced(const struct gating *gating, oneib_guid guid)
@@ -499,8 +485,7 @@ static bool may_widen(const struct gating *gating, const struct entry *entry)
         return false;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
-        if (ports[i].has_vfs &&
-            (!follows(&ports[i]) || is_open_to_limited(gating, entry->guid, entry->pkey)))
+        if (ports[i].has_vfs && (!follows(&ports[i]) || is_reported(gating, entry, true)))
             return false;
     return true;
 }
@@ -689,15 +674,13 @@ static bool is_written(const struct entry *entry)
     return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
 }
 
-static bool is_any_fenced(const struct gating *gating)
-{
-    return gating->input->ledger && gating->input->ledger->fenced_port_count > 0;
-}
-
-/* The ledger knows it, and oned does not: where its ports are may be known to nobody. */
-static bool is_any_lost(const struct gating *gating)
+/* The ledger knows of a host that is fenced, or that oned does not know: where the ports of that one
+ * are may be known to nobody. */
+static bool is_any_fenced_or_lost(const struct gating *gating)
 {
     const struct oneib_ledger *ledger = gating->input->ledger;
+    if (ledger && ledger->fenced_port_count > 0)
+        return true;
     for (size_t i = 0; ledger && i < ledger->host_count; i++)
         if (!oneib_cloud_host(gating->input->cloud, ledger->hosts[i].host_id))
             return true;
@@ -707,7 +690,7 @@ static bool is_any_lost(const struct gating *gating)
 /* All ports are those of silent, fenced and lost hosts, too. */
 static bool may_come_to_all(const struct gating *gating)
 {
-    if (is_any_fenced(gating) || is_any_lost(gating))
+    if (is_any_fenced_or_lost(gating))
         return false;
     for (size_t i = 0; i < gating->shortage_count; i++)
         if (gating->shortages[i].is_short)
