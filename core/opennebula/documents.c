@@ -91,6 +91,12 @@ void oneib_documents_note_key(struct oneib_documents *documents, const char *obj
                                value, "is not a P_Key in decimal, from 1 to 32766");
 }
 
+void oneib_documents_keep_text(const struct oneib_value *value, char **copy)
+{
+    if (oneib_value_is_set(value))
+        *copy = oneib_strdup(value->text);
+}
+
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
                                 const struct oneib_value *value)
 {
@@ -98,9 +104,7 @@ char *oneib_documents_copy_name(struct oneib_documents *documents, const char *o
     if (!is_plain)
         oneib_documents_note_value(documents, ONEIB_NOTICE, "name-invalid", NULL, object, "NAME",
                                    value, "");
-
-    char *name = oneib_strdup(is_plain ? value->text : "");
-    return name;
+    return oneib_strdup(is_plain ? value->text : "");
 }
 
 int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *ids, size_t *invalid,

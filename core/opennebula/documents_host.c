@@ -124,8 +124,7 @@ static void add_port(struct oneib_documents *documents, struct host *host,
             return;
         }
 
-    struct oneib_hca_port *added = oneib_host_add_port(&host->result);
-    *added = *port;
+    *oneib_host_add_port(&host->result) = *port;
 }
 
 static int read_hca(struct oneib_reader *reader, struct oneib_documents *documents,
@@ -274,22 +273,13 @@ static void drop_ambiguous_ports(struct oneib_host *host)
     host->port_count = kept;
 }
 
-/* *copy stays as it is when the value says nothing. */
-static void keep_text(const struct oneib_value *value, char **copy)
-{
-    if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
-        return;
-    *copy = oneib_strdup(value->text);
-}
-
 /* A host of which too much is wrong is none that is well. */
 static void keep_problem(const struct oneib_value *value, char **copy)
 {
-    if (value->state != ONEIB_VALUE_TOO_LONG) {
-        keep_text(value, copy);
-        return;
-    }
-    *copy = oneib_strdup("more than fits here: onehost show");
+    if (value->state != ONEIB_VALUE_TOO_LONG)
+        oneib_documents_keep_text(value, copy);
+    else
+        *copy = oneib_strdup("more than fits here: onehost show");
 }
 
 /* size - 1 lower case digits, or nothing. */
@@ -336,7 +326,7 @@ static void keep_scalars(struct host *host)
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
     keep_hexadecimal(&host->node_key, host->result.node_key, sizeof host->result.node_key);
-    keep_text(&host->switches, &host->result.switches);
+    oneib_documents_keep_text(&host->switches, &host->result.switches);
     keep_problem(&host->problem, &host->result.problem);
 }
 

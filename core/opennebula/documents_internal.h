@@ -59,6 +59,9 @@ void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_se
 void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
                               const struct oneib_value *value);
 
+/* *copy stays as it is when the value says nothing. */
+void oneib_documents_keep_text(const struct oneib_value *value, char **copy);
+
 /* An object's NAME: a copy; one that is no plain text becomes "" and a finding. */
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
                                 const struct oneib_value *value);

@@ -207,14 +207,6 @@ static struct oneib_shown network_called(uint32_t id, const struct network_value
                                 values->name.state == ONEIB_VALUE_TEXT ? values->name.text : NULL);
 }
 
-/* *copy stays NULL when the value says nothing. */
-static void keep_text(const struct oneib_value *value, char **copy)
-{
-    if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
-        return;
-    *copy = oneib_strdup(value->text);
-}
-
 /* Whose network it is, for those who look at it: nothing is decided by it. */
 static void keep_owner(const struct network_values *values, struct oneib_network *network)
 {
@@ -222,8 +214,8 @@ static void keep_owner(const struct network_values *values, struct oneib_network
         network->uid = ONEIB_NO_ID;
     if (!oneib_value_id(&values->gid, &network->gid))
         network->gid = ONEIB_NO_ID;
-    keep_text(&values->owner, &network->owner);
-    keep_text(&values->group, &network->group);
+    oneib_documents_keep_text(&values->owner, &network->owner);
+    oneib_documents_keep_text(&values->group, &network->group);
 }
 
 /* oned keeps the attribute in the element; older documents have it in TEMPLATE alone. */

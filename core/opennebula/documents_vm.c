@@ -76,15 +76,15 @@ static const char nic_fix[] =
     "look at the NIC with 'onevm show -x', then detach it and attach it again";
 
 /* A finding about a NIC, while their number is small. */
-static void note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
-                     const char *code, const char *fix, const char *nic, const char *attribute,
+static void note_nic(struct oneib_documents *documents, struct vm *vm, const char *code,
+                     const char *fix, const char *nic, const char *attribute,
                      const struct oneib_value *value, const char *why)
 {
     char object[64];
     if (vm->nic_findings++ >= NIC_FINDINGS_MAX)
         return;
     snprintf(object, sizeof object, "%s %s", vm->object, nic);
-    oneib_documents_note_value(documents, severity, code, fix, object, attribute, value, why);
+    oneib_documents_note_value(documents, ONEIB_WARNING, code, fix, object, attribute, value, why);
 }
 
 /* The NIC's id; false when it has none that a GUID can hold, or two drivers. */
@@ -103,17 +103,16 @@ static void refuse_nic(struct oneib_documents *documents, struct vm *vm,
 {
     uint64_t number;
     if (values[VN_MAD].state != ONEIB_VALUE_TEXT) {
-        note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "VN_MAD",
-                 &values[VN_MAD], "");
+        note_nic(documents, vm, "nic-invalid", nic_fix, "NIC", "VN_MAD", &values[VN_MAD], "");
         return;
     }
     if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number)) {
-        note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
+        note_nic(documents, vm, "nic-id-range",
                  "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
                  "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand");
         return;
     }
-    note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "NIC_ID", &values[NIC_ID],
+    note_nic(documents, vm, "nic-invalid", nic_fix, "NIC", "NIC_ID", &values[NIC_ID],
              "is not an id, it gets no InfiniBand");
 }
 
@@ -124,8 +123,8 @@ static void judge_membership(struct oneib_documents *documents, struct vm *vm, c
     attachment->narrowed = !oneib_value_is_empty(value) && !oneib_value_equals(value, "full");
     if (!attachment->narrowed || oneib_value_equals(value, "limited"))
         return;
-    note_nic(documents, vm, ONEIB_WARNING, "membership-invalid", "write \"full\" or \"limited\"",
-             nic, "IB_MEMBERSHIP", value, "is neither full nor limited, it counts as limited");
+    note_nic(documents, vm, "membership-invalid", "write \"full\" or \"limited\"", nic,
+             "IB_MEMBERSHIP", value, "is neither full nor limited, it counts as limited");
 }
 
 static void judge_network(struct oneib_documents *documents, struct vm *vm, const char *nic,
@@ -134,7 +133,7 @@ static void judge_network(struct oneib_documents *documents, struct vm *vm, cons
     if (oneib_value_id(value, &attachment->network_id))
         return;
     attachment->network_id = ONEIB_NO_ID;
-    note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
+    note_nic(documents, vm, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
              "is not an id, it belongs to no network");
 }
 
@@ -162,9 +161,7 @@ static void keep_nic(struct oneib_documents *documents, struct vm *vm,
     snprintf(nic, sizeof nic, "NIC %u", nic_id);
     judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment);
     judge_membership(documents, vm, nic, &values[IB_MEMBERSHIP], &attachment);
-
-    struct oneib_attachment *added = oneib_cloud_add_attachment(documents->cloud);
-    *added = attachment;
+    *oneib_cloud_add_attachment(documents->cloud) = attachment;
 }
 
 static int read_nic(struct oneib_reader *reader, struct oneib_documents *documents, struct vm *vm,
