@@ -184,8 +184,11 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
 
-/* ledger.c: puts `next` into the ledger's place. *written: false, with 0: somebody else has written
- * it since it was read; then it is read again first thing in the next turn. */
+/* daemon_ledger.c: puts `next` into the ledger's place. After a failure, and where somebody else has
+ * written it since it was read, it is read again first thing in the next turn; with *written the
+ * latter is none: 0, and *written is false. */
+int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                            struct oneib_error *err);
 int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                               bool *written, struct oneib_error *err);
 

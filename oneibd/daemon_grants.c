@@ -183,11 +183,9 @@ static void add_pins(const struct oneib_identities *identities, struct oneib_led
 static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                         struct oneib_error *err)
 {
-    oneib_signals_allow();
-    const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
-    oneib_signals_block();
-    daemon->ledger_is_due |= status < 0;
-    return status < 0 ? oneib_wrap(err, "writing down by which key hosts are known") : 0;
+    return oneib_daemon_put_ledger(daemon, next, err) < 0
+               ? oneib_wrap(err, "writing down by which key hosts are known")
+               : 0;
 }
 
 /* The first key of a host is the one that it is known by from now on. One that cannot be written

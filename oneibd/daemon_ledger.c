@@ -10,14 +10,21 @@ static void yield_to_others(const struct oneib_error *err)
     oneib_log(ONEIB_LOG_INFO, "%s: it is read again", err->text);
 }
 
-int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
-                              bool *written, struct oneib_error *err)
+int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                            struct oneib_error *err)
 {
     oneib_signals_allow();
     const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
     oneib_signals_block();
-    *written = status == 0;
     daemon->ledger_is_due |= status < 0;
+    return status;
+}
+
+int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                              bool *written, struct oneib_error *err)
+{
+    const int status = oneib_daemon_put_ledger(daemon, next, err);
+    *written = status == 0;
     if (status == 0 || err->code != ONEIB_ERROR_REFUSED)
         return status;
     yield_to_others(err);

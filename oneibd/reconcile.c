@@ -47,13 +47,6 @@ static bool has_better_to_do(void *context, double waited_ms)
     return waited_ms > PATIENCE_WITH_PORTS_MS && (oneib_daemon_listen(daemon) || nodes_wait);
 }
 
-/* The change is in force, or on its way: a log that cannot be written must not hold it up. */
-static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes *changes,
-                         bool fresh)
-{
-    oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
-}
-
 static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
                         const struct oneib_apply_result *result, double since_event_ms)
 {
@@ -193,7 +186,7 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
     daemon->owns_file = true;
-    follow_trail(daemon, changes, fresh);
+    oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
     look_at_levels(daemon, result, subnet_is_new);
@@ -240,7 +233,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
-            follow_trail(daemon, changes, false);
+            oneib_trail_follow(&daemon->trail, snapshot, changes, false, daemon->gated);
         return -1;
     }
     note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
@@ -405,12 +398,8 @@ static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_da
     struct oneib_ledger next;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     int status = oneib_entry_put(&next, entry, err);
-    if (status == 0) {
-        oneib_signals_allow();
-        status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, &next, err);
-        oneib_signals_block();
-        daemon->ledger_is_due |= status < 0;
-    }
+    if (status == 0)
+        status = oneib_daemon_put_ledger(daemon, &next, err);
     oneib_ledger_clear(&next);
     return status;
 }
