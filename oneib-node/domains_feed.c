@@ -30,11 +30,8 @@ struct oneib_domain_feed {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static void forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format,
-                   ...) __attribute__((format(printf, 3, 4)));
-
-static void forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format,
-                   ...)
+__attribute__((format(printf, 3, 4))) static void
+forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format, ...)
 {
     struct oneib_error why = {0};
     char words[sizeof why.text];

@@ -2,9 +2,9 @@
 #include "oneib-node/service_loop.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "oneib-node/adapter_events.h"
-#include "oneib-node/complaint.h"
 #include "oneib-node/domains_feed.h"
 #include "oneib-node/grants_feed.h"
 #include "oneib-node/peers.h"
@@ -23,6 +23,27 @@
 
 #define FILES_MAX (3 + ONEIB_SOCKET_KINDS + ONEIB_ADAPTERS_MAX + ONEIB_PEERS_MAX)
 
+struct complaint {
+    char text[sizeof((struct oneib_error *)0)->text]; /* "": nothing is */
+};
+
+/* Logs it as a warning, unless that was the last thing that was said. */
+static void complain(struct complaint *complaint, const char *what, const struct oneib_error *err)
+{
+    if (strcmp(complaint->text, err->text) == 0)
+        return;
+    memcpy(complaint->text, err->text, sizeof complaint->text);
+    oneib_log(ONEIB_LOG_WARNING, "%s: %s", what, err->text);
+}
+
+/* Logs that it is over, if something was wrong. */
+static void settle(struct complaint *complaint, const char *what)
+{
+    if (complaint->text[0] != '\0')
+        oneib_log(ONEIB_LOG_INFO, "%s", what);
+    complaint->text[0] = '\0';
+}
+
 struct service {
     const struct oneib_config *config;
     int signals; /* a signalfd */
@@ -31,7 +52,7 @@ struct service {
     struct oneib_domain_feed *feed;
     struct oneib_grant_feed *grants;
     struct oneib_adapter_events events;
-    struct oneib_complaint of_reading, of_events, of_sockets, of_domains, of_grants;
+    struct complaint of_reading, of_events, of_sockets, of_domains, of_grants;
     size_t turn;      /* whose it is to be served first */
     double next_look; /* oneib_now_ms(); 0: something has happened */
     bool is_to_end;
@@ -70,9 +91,9 @@ static void step(struct service *service, enum oneib_vfs_read how)
     oneib_requests_moved(&requests);
     tell(&changes);
     if (!sound)
-        oneib_complain(&service->of_reading, "a virtual function is not as it should be", &err);
+        complain(&service->of_reading, "a virtual function is not as it should be", &err);
     else if (how != ONEIB_VFS_DUE)
-        oneib_settle(&service->of_reading, "all virtual functions are as they should be again");
+        settle(&service->of_reading, "all virtual functions are as they should be again");
 }
 
 /* An adapter whose driver was loaded again is a new device. */
@@ -84,11 +105,10 @@ static void follow_adapters(struct service *service)
     if (status == 0)
         oneib_grant_feed_set_ports(service->grants, &hcas);
     if (status < 0 || oneib_adapter_events_follow(&service->events, &hcas, &err) < 0)
-        oneib_complain(&service->of_events,
-                       "an adapter's events do not arrive, so it is only looked at now and then",
-                       &err);
+        complain(&service->of_events,
+                 "an adapter's events do not arrive, so it is only looked at now and then", &err);
     else
-        oneib_settle(&service->of_events, "the events of all adapters arrive again");
+        settle(&service->of_events, "the events of all adapters arrive again");
     oneib_hcas_clear(&hcas);
 }
 
@@ -96,9 +116,9 @@ static void check_sockets(struct service *service)
 {
     struct oneib_error err = {0};
     if (oneib_sockets_check(&service->sockets, &err) < 0)
-        oneib_complain(&service->of_sockets, "callers do not find this service", &err);
+        complain(&service->of_sockets, "callers do not find this service", &err);
     else
-        oneib_settle(&service->of_sockets, "callers find this service again");
+        settle(&service->of_sockets, "callers find this service again");
 }
 
 /* Events are followed first: what happens between the two is looked at in the next round. */
@@ -129,10 +149,10 @@ static void tell_of_domains(struct service *service)
 {
     const struct oneib_domain_list *list = oneib_domain_feed_list(service->feed);
     if (list->known)
-        oneib_settle(&service->of_domains, "the domains are known again");
+        settle(&service->of_domains, "the domains are known again");
     else if (oneib_now_ms() >= requests.hold_until)
-        oneib_complain(&service->of_domains,
-                       "nobody knows the domains, so no new virtual function is given", &list->why);
+        complain(&service->of_domains,
+                 "nobody knows the domains, so no new virtual function is given", &list->why);
 }
 
 /* ---- grants ---------------------------------------------------------------------------------- */
@@ -144,7 +164,7 @@ static void follow_grants(struct service *service)
     bool fresh;
     const struct oneib_grant_list *list = oneib_grant_feed_list(service->grants, &fresh);
     if (oneib_vfs_set_grants(service->vfs, list, fresh, &err) < 0)
-        oneib_complain(&service->of_reading, "a virtual function is not as it should be", &err);
+        complain(&service->of_reading, "a virtual function is not as it should be", &err);
     oneib_grant_feed_report(service->grants);
     oneib_requests_moved(&requests);
 }
@@ -167,9 +187,9 @@ static void tell_of_grants(struct service *service)
     struct oneib_error why;
     oneib_grant_feed_why(service->grants, &why);
     if (why.code == ONEIB_ERROR_NONE)
-        oneib_settle(&service->of_grants, "oneibd is heard again");
+        settle(&service->of_grants, "oneibd is heard again");
     else if (oneib_now_ms() >= requests.hold_until)
-        oneib_complain(&service->of_grants, "nothing new is opened", &why);
+        complain(&service->of_grants, "nothing new is opened", &why);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -314,7 +334,7 @@ static int open_engine(struct service *service, struct oneib_error *err)
         *err = why;
         return -1;
     }
-    oneib_complain(&service->of_reading, "no virtual function is given", &why);
+    complain(&service->of_reading, "no virtual function is given", &why);
     return 0;
 }
 
