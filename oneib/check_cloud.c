@@ -6,9 +6,9 @@
 #include "base/listen.h"
 #include "base/number.h"
 #include "fabric/opensm_process.h"
+#include "oneib/host_pick.h"
 #include "oneib/output.h"
 #include "oneib/verb_check.h"
-#include "opennebula/documents.h"
 #include "opennebula/placer.h"
 #include "opennebula/restrictions.h"
 #include "opennebula/sched_conf.h"
@@ -229,29 +229,11 @@ static void check_configuration(struct oneib_session *session, struct oneib_chec
     check_placer(&session->config, xml, length, checks);
 }
 
-static int read_hosts(struct oneib_session *session, struct oneib_cloud *cloud,
-                      struct oneib_error *err)
+static bool has_mlx5(const struct oneib_host *host)
 {
-    oneib_autofree char *xml = NULL;
-    size_t length;
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {
-        .cloud = cloud, .findings = &findings, .vn_mad = session->config.one.vn_mad};
-
-    int status = oneib_one_host_pool(session->one, &xml, &length, err);
-    if (status == 0)
-        status = oneib_documents_read_hosts(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
-    return status;
-}
-
-static bool has_driver(const struct oneib_host *host, enum oneib_hca_driver driver)
-{
-    for (size_t i = 0; i < host->port_count; i++) {
-        if (host->ports[i].driver == driver)
+    for (size_t i = 0; i < host->port_count; i++)
+        if (host->ports[i].driver == ONEIB_HCA_MLX5)
             return true;
-    }
     return false;
 }
 
@@ -312,7 +294,7 @@ static void check_virtual_ports(const struct oneib_session *session,
     size_t count = 0;
     oneib_autotext struct oneib_text first = {0};
     for (size_t i = 0; i < cloud->host_count; i++) {
-        if (!has_driver(&cloud->hosts[i], ONEIB_HCA_MLX5))
+        if (!has_mlx5(&cloud->hosts[i]))
             continue;
         if (count++ == 0)
             oneib_append_quoted(&first, cloud->hosts[i].name);
@@ -328,13 +310,12 @@ static void check_hosts(struct oneib_session *session, struct oneib_checks *chec
     struct oneib_error err;
     size_t with_ports = 0;
 
-    if (read_hosts(session, &cloud, &err) < 0) {
+    if (oneib_read_hosts(session, &cloud, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
                         "oneib's user must be allowed to see all hosts", "%s", err.text);
         oneib_cloud_clear(&cloud);
         return;
     }
-    oneib_cloud_sort(&cloud);
     for (size_t i = 0; i < cloud.host_count; i++)
         with_ports += cloud.hosts[i].port_count > 0;
     if (with_ports > 0)

@@ -6,26 +6,34 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int read_hosts(const struct oneib_session *session, struct oneib_host_pick *pick,
-                      struct oneib_error *err)
+int oneib_read_hosts(const struct oneib_session *session, struct oneib_cloud *cloud,
+                     struct oneib_error *err)
 {
     oneib_autofree char *xml = NULL;
     size_t length;
-    struct oneib_documents documents = {
-        .cloud = &pick->cloud, .findings = &pick->findings, .vn_mad = ""};
-    if (oneib_one_host_pool(session->one, &xml, &length, err) < 0)
-        return -1;
-    const int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
+    struct oneib_findings unsaid = {0};
+    struct oneib_documents documents = {.cloud = cloud, .findings = &unsaid, .vn_mad = ""};
+    int outcome = oneib_one_host_pool(session->one, &xml, &length, err);
+    if (outcome == 0)
+        outcome = oneib_documents_read_hosts(&documents, xml, length, err);
     oneib_documents_clear(&documents);
-    oneib_cloud_sort(&pick->cloud);
+    oneib_findings_clear(&unsaid);
+    oneib_cloud_sort(cloud);
     return outcome;
 }
 
 int oneib_host_pick_read(const struct oneib_session *session, struct oneib_host_pick *pick,
                          struct oneib_error *err)
 {
-    if (read_hosts(session, pick, err) < 0 ||
-        oneib_ledger_read(session->one, session->config.one.acl_user, &pick->kept, err) < 0)
+    return oneib_read_hosts(session, &pick->cloud, err) < 0
+               ? -1
+               : oneib_host_pick_read_ledger(session, pick, err);
+}
+
+int oneib_host_pick_read_ledger(const struct oneib_session *session, struct oneib_host_pick *pick,
+                                struct oneib_error *err)
+{
+    if (oneib_ledger_read(session->one, session->config.one.acl_user, &pick->kept, err) < 0)
         return -1;
     if (pick->kept.state != ONEIB_LEDGER_BROKEN)
         return 0;
@@ -65,7 +73,6 @@ int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct 
 void oneib_host_pick_clear(struct oneib_host_pick *pick)
 {
     oneib_kept_ledger_clear(&pick->kept);
-    oneib_findings_clear(&pick->findings);
     oneib_cloud_clear(&pick->cloud);
     *pick = (struct oneib_host_pick){0};
 }

@@ -55,7 +55,7 @@ int oneib_pick_network(const struct oneib_cloud *cloud, const char *name, uint32
 
 /* ---- its own findings ------------------------------------------------------------------------ */
 
-static bool names_any(const struct oneib_finding *finding, enum oneib_subject subject)
+bool oneib_finding_names_any(const struct oneib_finding *finding, enum oneib_subject subject)
 {
     for (size_t i = 0; i < finding->mention_count; i++)
         if (finding->mentions[i].subject == subject)
@@ -115,9 +115,9 @@ static bool is_its_own(const struct oneib_finding *finding, const void *context)
     const struct subject *subject = context;
     const struct oneib_snapshot *snapshot = subject->snapshot;
     const struct oneib_cluster *cluster = subject->cluster;
-    if (names_any(finding, ONEIB_SUBJECT_NETWORK))
+    if (oneib_finding_names_any(finding, ONEIB_SUBJECT_NETWORK))
         return is_about_a_network_of(finding, &snapshot->desired, cluster);
-    if (names_any(finding, ONEIB_SUBJECT_VM))
+    if (oneib_finding_names_any(finding, ONEIB_SUBJECT_VM))
         return is_about_a_vm_of(finding, snapshot, cluster);
     return is_about_a_host_of(finding, snapshot, cluster);
 }

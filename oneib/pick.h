@@ -11,6 +11,8 @@
 int oneib_pick_network(const struct oneib_cloud *cloud, const char *name, uint32_t *id,
                        struct oneib_error *err);
 
+/* Whether the finding names an object of that kind. */
+bool oneib_finding_names_any(const struct oneib_finding *finding, enum oneib_subject subject);
 /*
  * Drops all findings that are not the cluster's: one that names networks is theirs, one that names
  * VMs and no network theirs; one of a host is the cluster's where its VMs get nothing there. Their

@@ -47,17 +47,6 @@ static struct oneib_shown host_of(const struct work *work)
     return oneib_host_called(work->pick.host_id, work->pick.host ? work->pick.host->name : NULL);
 }
 
-static int read_ledger(struct work *work, struct oneib_error *err)
-{
-    if (oneib_ledger_read(work->session.one, work->session.config.one.acl_user, &work->pick.kept,
-                          err) < 0)
-        return -1;
-    if (work->pick.kept.state != ONEIB_LEDGER_BROKEN)
-        return 0;
-    *err = work->pick.kept.why;
-    return -1;
-}
-
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* One that is there already keeps what is known of it. */
@@ -118,7 +107,8 @@ static int ask(struct work *work, struct oneib_error *err)
             work->asked_at = oneib_now_ms();
             return 0;
         }
-        if (err->code != ONEIB_ERROR_REFUSED || read_ledger(work, err) < 0)
+        if (err->code != ONEIB_ERROR_REFUSED ||
+            oneib_host_pick_read_ledger(&work->session, &work->pick, err) < 0)
             return -1;
     }
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -165,7 +155,7 @@ static int await_answer(struct work *work, struct oneib_error *err)
     int outcome = 0;
     while (!is_answered(work) && oneib_now_ms() < end) {
         poll(NULL, 0, PAUSE_MS);
-        outcome = read_ledger(work, err);
+        outcome = oneib_host_pick_read_ledger(&work->session, &work->pick, err);
     }
     return outcome;
 }

@@ -6,6 +6,7 @@
 #include "oneib/command_read.h"
 #include "oneib/json.h"
 #include "oneib/output.h"
+#include "oneib/pick.h"
 #include "sync/leaves.h"
 #include <stdlib.h>
 #include <string.h>
@@ -346,10 +347,7 @@ static void list_switches(struct survey *survey)
 static bool is_about_a_host(const struct oneib_finding *finding, const void *context)
 {
     (void)context;
-    for (size_t i = 0; i < finding->mention_count; i++)
-        if (finding->mentions[i].subject == ONEIB_SUBJECT_HOST)
-            return true;
-    return finding->subject == ONEIB_SUBJECT_HOST;
+    return oneib_finding_names_any(finding, ONEIB_SUBJECT_HOST);
 }
 
 /* By what nodes have told the daemon, where there is one. */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "cluster/news.h"
 #include "oneib/changes.h"
 #include "oneib/command_read.h"
 #include "oneib/deviations.h"
-#include "oneib/members.h"
+#include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
 #include "sm/kind.h"
 #include "sync/lock.h"
+#include "sync/sync.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -29,6 +32,76 @@ struct work {
     struct oneib_apply_result result;
     struct oneib_news members; /* whom it concerned */
 };
+
+/* ---- members, in the words of the daemon's log ----------------------------------------------- */
+
+/* Those that the change brought, as snapshot->subnet, read behind it, bears them out. changes: from
+ * the file that was in force to snapshot->desired.table. */
+static void find_members_changed(const struct oneib_snapshot *snapshot,
+                                 const struct oneib_changes *changes, struct oneib_news *news)
+{
+    struct oneib_roster roster;
+    struct oneib_news leaving = {0};
+    oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster);
+    const struct oneib_news_input input = {
+        .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
+    const struct oneib_news_evidence evidence = {.subnet = &snapshot->subnet,
+                                                 .cloud = &snapshot->cloud,
+                                                 .desired = &snapshot->desired,
+                                                 .held = snapshot->held};
+    oneib_news_make(&input, news);
+    oneib_news_prove(&evidence, &roster, &leaving, news);
+    oneib_news_clear(&leaving);
+    oneib_roster_clear(&roster);
+}
+
+/* A line for each of ONEIB_NEWS_LINES, and one that counts the rest. */
+static void append_members(const struct oneib_cloud *cloud, const struct oneib_news *news,
+                           struct oneib_text *text)
+{
+    oneib_autotext struct oneib_text rest = {0};
+    for (size_t i = 0; i < news->count; i++) {
+        if (!news->items[i].has_line)
+            continue;
+        oneib_news_append(cloud, &news->items[i], true, text);
+        oneib_text_append(text, "\n");
+    }
+    oneib_news_append_rest(cloud, news, &rest);
+    if (rest.length > 0)
+        oneib_text_printf(text, "%s\n", rest.data);
+}
+
+static json_t *id_json(bool known, uint32_t id)
+{
+    return known && id != ONEIB_NO_ID ? json_integer(id) : json_null();
+}
+
+static json_t *member_json(const struct oneib_cloud *cloud, const struct oneib_news_item *item)
+{
+    const struct oneib_roster_line *line = &item->line;
+    const struct oneib_host *host = item->has_vm ? oneib_cloud_host(cloud, line->host_id) : NULL;
+    oneib_autotext struct oneib_text reason = {0};
+    oneib_news_append_reason(cloud, item, &reason);
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "change",
+                     oneib_news_kind_name(item->kind), "network", id_json(true, line->network_id),
+                     "partition", oneib_json_text(item->has_vm ? NULL : item->partition), "pkey",
+                     oneib_json_key(line->pkey), "membership",
+                     oneib_membership_name((enum oneib_membership)line->membership), "vm",
+                     id_json(item->has_vm, line->vm_id), "nic", id_json(item->has_vm, line->nic_id),
+                     "host", oneib_json_text(host ? host->name : NULL), "port_guid",
+                     oneib_json_known_guid(line->member), "reason", oneib_json_text(reason.data),
+                     "proof", oneib_json_text(oneib_news_proof_name(item->proof)));
+}
+
+/* All of them: [{change, network, partition, pkey, membership, vm, nic, host, port_guid, reason,
+ * proof}] */
+static json_t *members_json(const struct oneib_cloud *cloud, const struct oneib_news *news)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < news->count; i++)
+        oneib_json_append(&array, member_json(cloud, &news->items[i]));
+    return array;
+}
 
 /* A lost ledger is there again from now on; who runs beside us reads it. */
 static int adopt(struct work *work, bool force, struct oneib_error *err)
@@ -105,7 +178,7 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,
                     snapshot, &options, &work->result, err) < 0)
         return -1;
-    oneib_members_changed(snapshot, &work->changes, &work->members);
+    find_members_changed(snapshot, &work->changes, &work->members);
     return 0;
 }
 
@@ -203,7 +276,7 @@ static int print_text(const struct work *work, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     append_keys(work, &text);
-    oneib_members_append(&work->reading->snapshot.cloud, &work->members, &text);
+    append_members(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
     append_left(work, &text);
     if (work->reading->snapshot.held > 0) {
@@ -249,9 +322,9 @@ static int print_json(const struct work *work, struct oneib_error *err)
                   "held", (json_int_t)work->reading->snapshot.held, "left", (json_int_t)work->left,
                   "in_force", (int)!oneib_deviates(work->reading, &work->result.verification),
                   "changes", oneib_changes_json(&work->places, &work->changes), "members",
-                  oneib_members_json(&work->reading->snapshot.cloud, &work->members),
-                  "verification", oneib_verification_json(&work->places, &result->verification),
-                  "findings", oneib_json_findings(&work->reading->findings)),
+                  members_json(&work->reading->snapshot.cloud, &work->members), "verification",
+                  oneib_verification_json(&work->places, &result->verification), "findings",
+                  oneib_json_findings(&work->reading->findings)),
         err);
 }
 

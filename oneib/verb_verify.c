@@ -2,9 +2,149 @@
 #include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/places.h"
-#include "oneib/vport_words.h"
 #include "sm/kind.h"
 #include "sync/levels.h"
+
+/* What a subnet manager that is elsewhere says of the members that are virtual ports: asked where
+ * there are such members. */
+struct said_members {
+    bool is_known;         /* else nothing below is */
+    size_t members;        /* that are virtual ports */
+    size_t active;         /* of these: they are, at the adapter of their host */
+    size_t inactive;       /* likewise, and not active */
+    size_t elsewhere;      /* at another adapter */
+    size_t unnamed;        /* it knows of none */
+    size_t not_understood; /* of what it said */
+};
+
+/* The finding virtual-ports-unproven, when something was tried and not proved. */
+static void note_unproven(const struct oneib_vports *vports, struct oneib_findings *findings)
+{
+    const struct oneib_vport_result *result = &vports->result;
+    const bool is_proven = result->proof == ONEIB_VPORTS_PROVEN;
+    const size_t believed = is_proven ? result->believed : 0;
+    if (!vports->was_tried || (is_proven && believed == result->owners))
+        return;
+    oneib_findings_note(findings, ONEIB_NOTICE, "virtual-ports-unproven",
+                        "ask the subnet manager what they hold, and tell oneib's developers what "
+                        "the adapters are",
+                        "virtual ports of %zu of %zu adapters are not verified: %s",
+                        result->owners - believed, result->owners,
+                        oneib_vport_proof_words(is_proven ? ONEIB_VPORTS_NO_GUIDS : result->proof));
+    oneib_findings_sort(findings);
+}
+
+/* "virtual ports: ..." with a newline; nothing when it was not tried. */
+static void append_vports(const struct oneib_vports *vports, struct oneib_text *text)
+{
+    const struct oneib_vport_result *result = &vports->result;
+    if (!vports->was_tried)
+        return;
+    if (result->proof == ONEIB_VPORTS_PROVEN)
+        oneib_text_printf(text, "virtual ports: %zu read, of %zu of %zu adapters\n", result->added,
+                          result->believed, result->owners);
+    else
+        oneib_text_printf(text, "virtual ports: not verified: %s\n",
+                          oneib_vport_proof_words(result->proof));
+}
+
+/* {proven, why, adapters, believed, read}; null when it was not tried. */
+static json_t *vports_json(const struct oneib_vports *vports)
+{
+    const struct oneib_vport_result *result = &vports->result;
+    const bool is_proven = result->proof == ONEIB_VPORTS_PROVEN;
+    if (!vports->was_tried)
+        return json_null();
+    return json_pack("{s:b, s:o, s:I, s:I, s:I}", "proven", (int)is_proven, "why",
+                     is_proven ? json_null() : json_string(oneib_vport_proof_words(result->proof)),
+                     "adapters", (json_int_t)result->owners, "believed",
+                     (json_int_t)result->believed, "read", (json_int_t)result->added);
+}
+
+/* ---- what a subnet manager says -------------------------------------------------------------- */
+
+/* Whether any member is a virtual port. */
+static bool has_virtual_members(const struct oneib_desired *desired)
+{
+    for (size_t i = 0; i < desired->binding_count; i++)
+        if (oneib_is_virtual_member(&desired->bindings[i]))
+            return true;
+    return false;
+}
+
+/* The two of a VM that migrates are neighbours: it may be at either host. */
+static bool is_at_its_host(const struct oneib_desired *desired, size_t binding,
+                           const struct oneib_said_vport *vport)
+{
+    for (size_t i = binding; i < desired->binding_count && i < binding + 2; i++)
+        if (desired->bindings[i].member == vport->guid &&
+            desired->bindings[i].port == vport->port_guid)
+            return true;
+    return vport->port_guid == 0;
+}
+
+static bool is_counted(const struct oneib_desired *desired, size_t binding)
+{
+    return binding > 0 && oneib_is_virtual_member(&desired->bindings[binding - 1]) &&
+           desired->bindings[binding - 1].member == desired->bindings[binding].member;
+}
+
+static void count_member(const struct oneib_said_vports *said, const struct oneib_desired *desired,
+                         size_t binding, struct said_members *members)
+{
+    const struct oneib_said_vport *vport =
+        oneib_said_vport_find(said, desired->bindings[binding].member);
+    members->members++;
+    if (!vport)
+        members->unnamed++;
+    else if (!is_at_its_host(desired, binding, vport))
+        members->elsewhere++;
+    else if (vport->is_active)
+        members->active++;
+    else
+        members->inactive++;
+}
+
+static struct said_members count_said_members(const struct oneib_said_vports *said,
+                                              const struct oneib_desired *desired)
+{
+    struct said_members members = {.is_known = said->is_known,
+                                   .not_understood = said->not_understood};
+    for (size_t i = 0; said->is_known && i < desired->binding_count; i++)
+        if (oneib_is_virtual_member(&desired->bindings[i]) && !is_counted(desired, i))
+            count_member(said, desired, i, &members);
+    return members;
+}
+
+/* "UFM says, ...: ..." with a newline; nothing where it is not known. */
+static void append_said_members(const struct said_members *said, struct oneib_text *text)
+{
+    if (!said->is_known)
+        return;
+    oneib_text_printf(text, "UFM says, and nobody has verified: %zu of %zu virtual ports active",
+                      said->active, said->members);
+    if (said->inactive > 0)
+        oneib_text_printf(text, ", %zu not active", said->inactive);
+    if (said->elsewhere > 0)
+        oneib_text_printf(text, ", %zu at another adapter than their host's", said->elsewhere);
+    if (said->unnamed > 0)
+        oneib_text_printf(text, ", %zu unknown to it", said->unnamed);
+    if (said->not_understood > 0)
+        oneib_text_printf(text, " (%zu of its entries not understood)", said->not_understood);
+    oneib_text_append(text, "\n");
+}
+
+/* Its fields but the first; null where it is not known. */
+static json_t *said_members_json(const struct said_members *said)
+{
+    return said->is_known
+               ? json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "members", (json_int_t)said->members,
+                           "active", (json_int_t)said->active, "inactive",
+                           (json_int_t)said->inactive, "elsewhere", (json_int_t)said->elsewhere,
+                           "unnamed", (json_int_t)said->unnamed, "not_understood",
+                           (json_int_t)said->not_understood)
+               : json_null();
+}
 
 struct comparison {
     const struct oneib_run *run;
@@ -13,7 +153,7 @@ struct comparison {
     struct oneib_verification verification;
     struct oneib_levels_result qos;
     bool sm_was_asked; /* about virtual ports */
-    struct oneib_said_members said;
+    struct said_members said;
     struct oneib_error
         said_error; /* why what it says is not known; code NONE: it is, or is not said */
 };
@@ -56,8 +196,8 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
         oneib_text_append(&text, " held (see 'oneib plan')");
     }
     oneib_text_append(&text, "\n");
-    oneib_vports_append(&comparison->reading->snapshot.vports, &text);
-    oneib_said_members_append(&comparison->said, &text);
+    append_vports(&comparison->reading->snapshot.vports, &text);
+    append_said_members(&comparison->said, &text);
     append_qos(&comparison->qos, &text);
     oneib_print_findings(comparison->run, &comparison->reading->findings);
     if (comparison->reading->heard_error.code)
@@ -87,10 +227,9 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
         json_object_set_new(document, "qos", qos_json(&comparison->qos));
     if (document && comparison->reading->snapshot.vports.was_tried)
         json_object_set_new(document, "virtual_ports",
-                            oneib_vports_json(&comparison->reading->snapshot.vports));
+                            vports_json(&comparison->reading->snapshot.vports));
     if (document && comparison->sm_was_asked)
-        json_object_set_new(document, "ufm_virtual_ports",
-                            oneib_said_members_json(&comparison->said));
+        json_object_set_new(document, "ufm_virtual_ports", said_members_json(&comparison->said));
     return oneib_json_write(document, err);
 }
 
@@ -100,12 +239,11 @@ static void ask_about_virtual_ports(struct comparison *comparison)
     struct oneib_session *session = &comparison->reading->session;
     const struct oneib_desired *desired = &comparison->reading->snapshot.desired;
     struct oneib_said_vports said = {0};
-    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere ||
-        !oneib_has_virtual_members(desired))
+    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere || !has_virtual_members(desired))
         return;
     comparison->sm_was_asked = true;
     if (oneib_sm_ask_vports(session->sm, &said, &comparison->said_error) == 0)
-        comparison->said = oneib_said_members_of(&said, desired);
+        comparison->said = count_said_members(&said, desired);
     oneib_said_vports_clear(&said);
 }
 
@@ -146,7 +284,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
     judge_file(comparison->reading);
     oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
                                &comparison->reading->findings);
-    oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings);
+    note_unproven(&snapshot->vports, &comparison->reading->findings);
     oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places);
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification);
     if (judge_levels(comparison, err) < 0)
