@@ -373,7 +373,7 @@ bool oneib_network_is_doubtful(const struct oneib_network *network)
 
 bool oneib_network_is_operators(const struct oneib_network *network)
 {
-    return network->uid == 0 || network->gid == 0;
+    return network->gid == 0;
 }
 
 /* Reservations of reservations; a circle has no end that could say anything. */

@@ -231,7 +231,8 @@ const struct oneib_attachment *oneib_cloud_nic(const struct oneib_cloud *cloud, 
 bool oneib_cloud_has_vm(const struct oneib_cloud *cloud, uint32_t vm_id);
 /* Its document is malformed, or its parent unproven: it has no members, and keeps its key. */
 bool oneib_network_is_doubtful(const struct oneib_network *network);
-/* oneadmin's, or of the group oneadmin: what it says of InfiniBand is an operator's word. */
+/* Of the group oneadmin: what it says of InfiniBand is an operator's word. One of another group is
+ * that group's administrators' to write into, by rules that OpenNebula makes, whoever owns it. */
 bool oneib_network_is_operators(const struct oneib_network *network);
 /*
  * The network whose IB_* attributes count for this one: itself when it is an operator's; of a

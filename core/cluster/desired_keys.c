@@ -65,10 +65,10 @@ static void say_unproven(struct oneib_work *work, const struct oneib_network *ne
     oneib_findings_note(
         work->findings, ONEIB_VIOLATION, "network-unproven",
         "look at what its owner wrote into it (onevnet show -x), and delete it; one that you gave "
-        "to a user: make it oneadmin's again (onevnet chown), and let the user use it, or reserve "
-        "from it",
-        "%s is a user's, and no reservation that a network of operators leases addresses to: it "
-        "gets no members",
+        "to a user or a group: give it back to the group oneadmin (onevnet chgrp), and let them "
+        "use it (oneacl), or reserve from it",
+        "%s is not of the group oneadmin, and no reservation that a network of that group leases "
+        "addresses to: it gets no members",
         oneib_name_network(work, network->id).text);
 }
 

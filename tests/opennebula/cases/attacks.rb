@@ -431,3 +431,20 @@ check 'NICs forged into a VM that runs take no function from the scheduler' do
   must("H1 has #{free_functions('H1')} free") { free_functions('H1') == 6 }
   see(vm => [his.key])
 end
+
+check 'a group\'s administrator brings no port into a network that was given to the group' do
+  mallory = user('mallory')
+  group = Suite.oneadmin.call('group.allocate', unique('climate')).to_i
+  Suite.oneadmin.call('user.chgrp', @users.last, group)
+  Suite.oneadmin.call('group.addadmin', group, @users.last)
+  network = admin.network('climate')
+  Suite.oneadmin.call('vn.chown', network.id, -1, group)
+  his = Network.new(mallory.client, network.id)
+  port = format('0x%016x', 0x100003 + (2 * 6)) # of H7
+  his.update("<TEMPLATE><NOTE>#{escaped(breaking_out('NOTE', "<IB_STATIC_GUIDS><![CDATA[#{port}=full]]></IB_STATIC_GUIDS>"))}" \
+             '</NOTE></TEMPLATE>')
+  his.update('REMARK = "z"')
+  raise "OpenNebula took no forged GUIDs: #{his.document}" unless his.document.elements['TEMPLATE/IB_STATIC_GUIDS']
+
+  for_a_while(10) { must('the port of H7 holds a key') { node('H7').port_keys.empty? } }
+end

@@ -145,6 +145,14 @@ static void a_users_network_that_names_no_parent_is_unproven(void **state)
     assert_false(is_unproven(scene, 6));
 }
 
+/* OpenNebula lets a group's administrators manage its networks, whoever owns them. */
+static void a_network_of_oneadmins_that_is_given_to_a_group_is_unproven(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->gid = 12;
+    assert_true(is_unproven(scene, 4));
+}
+
 /* He wrote the leases of his own networks. */
 static void what_a_users_network_leases_proves_nothing(void **state)
 {
@@ -196,6 +204,7 @@ int main(void)
         SCENE_TEST(a_reservation_is_proven_by_its_parents_leases),
         SCENE_TEST(who_names_a_network_that_leases_him_nothing_is_unproven),
         SCENE_TEST(a_users_network_that_names_no_parent_is_unproven),
+        SCENE_TEST(a_network_of_oneadmins_that_is_given_to_a_group_is_unproven),
         SCENE_TEST(what_a_users_network_leases_proves_nothing),
         SCENE_TEST(an_unreadable_reservation_is_proven_like_any_other),
         SCENE_TEST(of_an_unreadable_parent_nobody_knows_whom_it_leases_to),

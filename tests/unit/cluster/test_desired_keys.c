@@ -787,15 +787,15 @@ static void an_operators_wish_is_met_when_the_key_is_nobodys(void **state)
     add_operators(scene, 5, 300, 257);
     add_operators(scene, 6, 301, 0);
     add_operators(scene, 7, 302, 259)->uid = TENANT; /* of the group oneadmin */
-    add_operators(scene, 8, 303, 260)->gid = TENANT; /* oneadmin's own */
+    add_operators(scene, 8, 303, 260)->gid = TENANT; /* its administrators write into it */
     add_host(scene, 1);
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
     assert_int_equal(300, requested(scene, 5));
     assert_int_equal(301, requested(scene, 6));
     assert_int_equal(302, requested(scene, 7));
-    assert_int_equal(303, requested(scene, 8));
-    assert_int_equal(0, scene->desired.copy_count);
+    assert_int_equal(-1, requested(scene, 8));
+    assert_int_equal(1, scene->desired.copy_count);
     assert_member_status(scene, 10, 0,
                          ONEIB_MEMBER_STATUS_MEMBER); /* with the old one, until then */
     assert_string_equal("one5", partition_of(&scene->desired.table, 257)->name);

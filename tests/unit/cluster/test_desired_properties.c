@@ -381,8 +381,7 @@ static bool is_limited(const struct scene *scene, const struct oneib_attachment 
 
 static bool operator_limits(const struct oneib_network *network)
 {
-    return network && (network->uid == 0 || network->gid == 0) &&
-           network->membership == ONEIB_LIMITED;
+    return network && network->gid == 0 && network->membership == ONEIB_LIMITED;
 }
 
 /* What users can write is limited for them alone. */
