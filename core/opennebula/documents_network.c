@@ -448,7 +448,7 @@ static void judge_leases(const struct judged *judged)
     if (judged->values->invalid_leases == 0)
         return;
     oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
-                        ONEIB_FIX_NOT_ONED,
+                        "take its VMs' NICs from an address range that is not SHARED",
                         "%s: %zu of its leases say no address: who has them gets no InfiniBand",
                         judged->object.text, judged->values->invalid_leases);
 }

@@ -108,7 +108,7 @@ static void refuse_nic(struct oneib_documents *documents, struct vm *vm,
     }
     if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number)) {
         note_nic(documents, vm, "nic-id-range",
-                 "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
+                 "detach the NICs of this VM with the highest ids, then attach again", "NIC",
                  "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand");
         return;
     }
