@@ -810,6 +810,16 @@ static void assert_refused(struct scene *scene, const char *code, const char *wo
     assert_finding(scene, code, ONEIB_WARNING, "it keeps P_Key 0x0101");
 }
 
+static void the_first_and_the_last_key_may_be_wished(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, ONEIB_PKEY_FIRST, 0);
+    add_operators(scene, 6, ONEIB_PKEY_LAST, 0);
+    compute(scene);
+    assert_int_equal(ONEIB_PKEY_FIRST, requested(scene, 5));
+    assert_int_equal(ONEIB_PKEY_LAST, requested(scene, 6));
+}
+
 /* Its parent's, shown or real, is oned's copy: that is no wish. */
 static void an_operators_reservation_may_wish_any_key_but_its_parents(void **state)
 {
@@ -1184,6 +1194,7 @@ int main(void)
         SCENE_TEST(limited_members_get_nothing_where_they_would_be_made_full),
         SCENE_TEST(a_tenant_wishes_nothing),
         SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
+        SCENE_TEST(the_first_and_the_last_key_may_be_wished),
         SCENE_TEST(an_operators_reservation_may_wish_any_key_but_its_parents),
         SCENE_TEST(a_wish_for_another_networks_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),

@@ -172,6 +172,18 @@ static void a_key_in_the_last_slot_of_an_adapter_is_a_violation(void **state)
     assert_deviation(fabric, 0, ONEIB_KEY_LAST_SLOT, 2, 0x8100, 0x8100, 7);
 }
 
+/* opensm makes it by itself. */
+static void the_default_partition_is_expected_though_no_file_has_it(void **state)
+{
+    struct fabric *fabric = *state;
+    CA(fabric, 1, 0xffff);
+    CA(fabric, 2, 0x7fff, 0x8100);
+    fabric->subnet.sm_port_guid = 1;
+    partition(fabric, "one1", 0x100);
+    member(fabric, ONEIB_MEMBER_GUID, 2, ONEIB_FULL);
+    assert_int_equal(0, verify(fabric)->count);
+}
+
 static void a_table_of_one_key_has_it_in_its_place(void **state)
 {
     struct fabric *fabric = *state;
@@ -339,6 +351,7 @@ int main(void)
         FABRIC_TEST(every_kind_of_deviation_is_found),
         cmocka_unit_test(links_are_those_of_ports_that_are_not_virtual),
         FABRIC_TEST(a_key_in_the_last_slot_of_an_adapter_is_a_violation),
+        FABRIC_TEST(the_default_partition_is_expected_though_no_file_has_it),
         FABRIC_TEST(a_table_of_one_key_has_it_in_its_place),
         FABRIC_TEST(what_is_wrong_with_a_port_is_told_kind_by_kind),
         FABRIC_TEST(a_full_default_key_on_a_host_is_a_violation),
