@@ -122,6 +122,20 @@ test_uninstall_takes_exactly_what_was_put_there() {
     equal root "$(picture "$root")" "$before"
 }
 
+# Keys in a user's authorized_keys, which nobody would take back any more.
+test_what_lets_members_in_is_not_uninstalled() {
+    prepare
+    succeeds install --root "$root"
+    echo user | write "$root/etc/oneib/ssh-user"
+    picture "$root" >"$work/before"
+    fails install --root "$root" --uninstall
+    has "$work/output" '/etc/oneib/ssh-user: members of a cluster are let in.*ONEIB_SSH'
+    picture "$root" >"$work/after"
+    succeeds cmp "$work/before" "$work/after"
+    rm "$root/etc/oneib/ssh-user"
+    succeeds install --root "$root" --uninstall
+}
+
 test_uninstall_leaves_directories_that_others_use_by_now() {
     prepare
     succeeds install --root "$root"
