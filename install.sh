@@ -273,7 +273,9 @@ trap 'exit 3' HUP INT TERM
 find_opennebula
 is_package=false
 ! is_start_of_package || is_package=true
-if ! $uninstall; then
+if $uninstall; then
+    case $roles in *node*) need_no_vfs ;; esac
+else
     case $roles in *frontend*) $is_package || need_opennebula ;; esac
     if is_bundle; then need_bundle; else need_build; fi
 fi

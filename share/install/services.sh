@@ -144,6 +144,14 @@ start_services() { # ROLE
     esac
 }
 
+# A function that is open is closed when its VM ends, by the service alone. Without it the function would stay open for whoever
+# has it next.
+need_no_vfs() {
+    [ -z "$destdir" ] && [ -s /run/oneib/vfs ] || return 0
+    fail "VMs have virtual functions of this host ('oneib hca'), which nobody would close when they end: migrate or end these VMs," \
+        "and wait until it shows none"
+}
+
 # What a service is asked by would start it again.
 units_of() { # ROLE
     case $1 in

@@ -168,6 +168,22 @@ test_taking_away_stops_and_disables_first() {
     succeeds test -d "$root/var/lib/oneib"
 }
 
+test_a_node_whose_vms_have_virtual_functions_keeps_its_service() {
+    prepare
+    succeeds install --sm --node
+    mkdir -p "$root/run/oneib"
+    echo 'vf=0000:81:00.1 ...' >"$root/run/oneib/vfs"
+    forget_calls
+    fails install --uninstall --sm --node
+    has "$work/output" 'virtual functions .*oneib hca.*: migrate or end these VMs'
+    equal 'calls that change something' "$(calls | grep -v ^show)" ''
+    succeeds test -e "$root.prefix/libexec/oneib/oneib-node"
+    succeeds test -e "$root.prefix/sbin/oneibd"
+    : >"$root/run/oneib/vfs"
+    succeeds install --uninstall --sm --node
+    fails test -e "$root.prefix/libexec/oneib/oneib-node"
+}
+
 test_under_destdir_nothing_of_the_machine_is_touched() {
     prepare
     succeeds on_machine env DESTDIR=/tmp/staged "$SOURCES/install.sh" --build "$BUILD" --prefix "$PREFIX" --sm --node
