@@ -222,7 +222,8 @@ static void append_states(struct oneib_text *text, const struct oneib_metrics *m
                   "or could be, broken.",
                   oneib_metrics_violations(metrics));
     append_number(text, "oneib_sm_master", "gauge",
-                  "1: the subnet manager of this host's port is the master.", metrics->master);
+                  "1: the subnet manager of this host's port is the master; 0: not, or unknown.",
+                  metrics->master);
     append_number(text, "oneib_event_stream_connected", "gauge",
                   "1: connected to oned's event stream.", metrics->stream_connected);
     append_number(text, "oneib_event_stream_trusted", "gauge",

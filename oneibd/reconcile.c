@@ -643,7 +643,9 @@ static int ask_for_sm(const struct oneib_daemon *daemon, enum oneib_sm_state *sm
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
 {
     enum oneib_sm_state sm;
-    if (ask_for_sm(daemon, &sm) < 0 || sm == daemon->sm)
+    const bool known = ask_for_sm(daemon, &sm) == 0;
+    daemon->metrics.master = known && sm == ONEIB_SM_MASTER;
+    if (!known || sm == daemon->sm)
         return;
     if (sm == ONEIB_SM_MASTER) {
         oneib_log(ONEIB_LOG_INFO, "%s",
@@ -656,6 +658,5 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
     if (sm == ONEIB_SM_STANDBY)
         oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");
     daemon->sm = sm;
-    daemon->metrics.master = sm == ONEIB_SM_MASTER;
     oneib_daemon_publish(daemon);
 }

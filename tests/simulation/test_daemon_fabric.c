@@ -68,6 +68,7 @@ static void vms_change_while_opensm_is_away(bool gentle, bool forgetful)
     scene_vm(network, 2);
     lab_sleep_ms(DAEMON_DOUBT_MS);
     assert_true(daemon_is_running());
+    await_metric("oneib_sm_master", 0);
     if (forgetful)
         forget_cached_files();
     MUST(lab_opensm_start(scene(), &LAB_SM, &err));
