@@ -109,11 +109,6 @@ static void go_on_with_all(struct oneib_vfs *vfs, bool everything)
     }
 }
 
-static bool is_due(const struct oneib_vfs *vfs)
-{
-    return vfs->work_count > 0 || vfs->retry > 0 || vfs->grants_retry > 0 || vfs->timer_count > 0;
-}
-
 /* The directory, with the lock in it, may have been removed, and made again by somebody. */
 static void keep_lock(struct oneib_vfs *vfs)
 {
@@ -161,18 +156,14 @@ static int look(struct oneib_vfs *vfs, enum oneib_vfs_read wanted, struct oneib_
     const bool everything = how != ONEIB_VFS_DUE;
     if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
         return -1;
-    if ((everything || is_due(vfs)) && oneib_vfs_follow_adapters(vfs, err) < 0)
+    if (oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
     look_at_grants(vfs);
     oneib_vfs_read_at_domains(vfs);
     if (everything)
         look_at_everything(vfs, how);
     go_on_with_all(vfs, everything);
-    if (oneib_vfs_next_stale(vfs) <= oneib_now_ms()) {
-        if (oneib_vfs_follow_adapters(vfs, err) < 0)
-            return -1;
-        oneib_vfs_release_stale(vfs);
-    }
+    oneib_vfs_release_stale(vfs);
     return 0;
 }
 
