@@ -75,6 +75,25 @@ static void an_adapter_that_could_not_be_read_is_read_again(void **state)
     assert_is_vf(given(&wanted), &hca, 0);
 }
 
+/* Whatever is due then would fail as well. */
+static void while_adapters_cannot_be_listed_that_is_told_and_tried_each_second(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    look();
+    tree_set_mode(0, "/sys/class/infiniband");
+    look_fails(ONEIB_ERROR_SYSTEM, "/sys/class/infiniband");
+    vfs->has_new_grants = true;
+    const uint32_t due = oneib_vfs_due_ms(vfs);
+    tree_set_mode(0755, "/sys/class/infiniband");
+    assert_in_range(due, 500, 1001);
+    look();
+    assert_true(oneib_vfs_due_ms(vfs) < 500);
+    oneib_vfs_forget(vfs, ticket);
+    settle();
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -83,6 +102,7 @@ int main(void)
         IN_SCENE(an_adapter_that_gets_another_name_is_read_again),
         IN_SCENE(vfs_that_come_are_seen),
         IN_SCENE(an_adapter_that_could_not_be_read_is_read_again),
+        IN_SCENE(while_adapters_cannot_be_listed_that_is_told_and_tried_each_second),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -86,6 +86,23 @@ static void one_that_gives_up_leaves_the_other_its_vf(void **state)
     assert_ends_open(second);
 }
 
+static void what_is_not_due_yet_is_not_looked_at(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    const double later = oneib_now_ms() + 60000;
+    vfs->works[0].due = later;
+    oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
+    assert_true(vfs->works[0].due == later);
+    oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err);
+    assert_true(vfs->works[0].due < later);
+    oneib_vfs_forget(vfs, ticket);
+    settle();
+}
+
 static void the_newer_wish_wins(void **state)
 {
     (void)state;
@@ -400,6 +417,7 @@ int main(void)
         IN_SCENE(two_that_want_the_same_end_alike),
         IN_SCENE(two_that_want_the_same_fail_alike),
         IN_SCENE(one_that_gives_up_leaves_the_other_its_vf),
+        IN_SCENE(what_is_not_due_yet_is_not_looked_at),
         IN_SCENE(the_newer_wish_wins),
         IN_SCENE(an_old_ticket_that_is_forgotten_undoes_nothing_of_the_newer_one),
         IN_SCENE(giving_up_leaves_a_nic_the_vf_that_it_had),

@@ -365,6 +365,8 @@ static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
     assert_int_equal(record_of(42, 1).pkey, KEY);
     assert_true(oneib_vfs_due_ms(vfs) <= 1000);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
     set_mode_of_entry(0, 0, 0644);
     oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
     assert_closed_without_key();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table on the disk: damaged, lost, not to be written, another service's. */
 #include "scene.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -73,6 +74,18 @@ static void a_table_that_is_lost_or_damaged_while_the_service_runs_is_written_ag
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
     give_key(43, 1);
     assert_int_equal(count_records(), 2);
+}
+
+static void a_table_that_cannot_be_written_again_is_told_of(void **state)
+{
+    (void)state;
+    give_key(42, 1);
+    tree_remove("/run/oneib/vfs");
+    tree_set_mode(0555, "/run/oneib");
+    look_fails(ONEIB_ERROR_SYSTEM, "/run/oneib");
+    tree_set_mode(0755, "/run/oneib");
+    look();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
 
 /* A moment after it was found to be right, in the same second. */
@@ -313,6 +326,25 @@ static void whoever_removes_the_directory_lets_no_second_service_in(void **state
     assert_is_about(&err, ONEIB_ERROR_REFUSED, "another oneib-node is at work on this host");
 }
 
+static void a_lock_that_is_made_anew_takes_the_old_ones_place(void **state)
+{
+    (void)state;
+    const int old = vfs->lock;
+    tree_remove("/run/oneib");
+    look();
+    assert_true(vfs->lock >= 0 && vfs->lock != old);
+    assert_int_equal(fcntl(old, F_GETFD), -1);
+}
+
+static void a_directory_that_somebody_else_may_write_to_is_told_of(void **state)
+{
+    (void)state;
+    tree_remove("/run/oneib");
+    tree_make_directory("/run/oneib");
+    tree_set_mode(0777, "/run/oneib");
+    look_fails(ONEIB_ERROR_REFUSED, "/run/oneib");
+}
+
 static void a_service_that_was_killed_keeps_nobody_out(void **state)
 {
     (void)state;
@@ -350,6 +382,7 @@ int main(void)
         IN_SCENE(a_damaged_table_hands_out_nothing_until_it_is_mended),
         IN_SCENE(a_damaged_table_lets_nothing_be_released),
         IN_SCENE(a_table_that_is_lost_or_damaged_while_the_service_runs_is_written_again),
+        IN_SCENE(a_table_that_cannot_be_written_again_is_told_of),
         IN_SCENE(a_table_that_is_damaged_between_two_looks_is_written_again),
         IN_SCENE(a_nic_has_one_vf),
         IN_SCENE(a_table_that_is_as_it_should_be_is_not_written_again),
@@ -363,6 +396,8 @@ int main(void)
         IN_SCENE(a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_recorded),
         IN_SCENE(a_second_service_is_refused_while_the_first_one_lives),
         IN_SCENE(whoever_removes_the_directory_lets_no_second_service_in),
+        IN_SCENE(a_lock_that_is_made_anew_takes_the_old_ones_place),
+        IN_SCENE(a_directory_that_somebody_else_may_write_to_is_told_of),
         IN_SCENE(a_service_that_was_killed_keeps_nobody_out),
         IN_SCENE(what_is_recorded_outlives_the_service),
     };
