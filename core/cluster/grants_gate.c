@@ -726,7 +726,7 @@ static void copy_others(struct gating *gating, const struct oneib_partition *par
         if (comes)
             oneib_partition_add_member(copy, partition->members[i]);
     }
-    if (copy->member_count == 0 && partition->member_count > 0) {
+    if (copy->member_count == 0) {
         free(copy->members);
         gating->gate->table.count--;
     }

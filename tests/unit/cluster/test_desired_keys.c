@@ -671,6 +671,10 @@ static void a_nic_whose_network_is_gone_is_named(void **state)
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
+
+    scene->cloud.attachments[0].phase = ONEIB_ABSENT; /* it is nowhere, and misses nothing */
+    compute(scene);
+    assert_no_finding(scene, "network-missing");
 }
 
 static void members_follow_their_networks_new_key(void **state)

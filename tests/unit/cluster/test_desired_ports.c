@@ -76,7 +76,8 @@ static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_member_status(scene, 20, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_int_equal(2, findings_of(scene, "hca-missing"));
-    assert_finding(scene, "hca-missing", ONEIB_WARNING, "host 1 reports no InfiniBand port");
+    assert_finding(scene, "hca-missing", ONEIB_WARNING,
+                   "host 1 reports no InfiniBand port for network 4 (its only adapter)");
     assert_int_equal(1, scene->desired.table.count);
 }
 
