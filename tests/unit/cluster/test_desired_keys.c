@@ -59,6 +59,10 @@ static void the_default_partition_is_there_even_in_an_empty_cloud(void **state)
     assert_int_equal(ONEIB_FULL, partition->members[1].membership);
     assert_int_equal(0x20, partition->members[2].guid);
     assert_int_equal(0x30, partition->members[3].guid);
+
+    scene->policy.default_full_count = 2;
+    compute(scene);
+    assert_int_equal(4, scene->desired.table.items[0].member_count);
 }
 
 static void a_vfs_guid_is_no_full_member_of_the_default_partition(void **state)
@@ -671,6 +675,9 @@ static void a_nic_whose_network_is_gone_is_named(void **state)
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
+    const struct oneib_finding *missing = finding(scene, "network-missing");
+    assert_true(oneib_finding_is_about(missing, ONEIB_SUBJECT_VM, 10));
+    assert_true(oneib_finding_is_about(missing, ONEIB_SUBJECT_NETWORK, 4));
 
     scene->cloud.attachments[0].phase = ONEIB_ABSENT; /* it is nowhere, and misses nothing */
     compute(scene);

@@ -336,8 +336,15 @@ static void many_that_are_narrowed_are_told_of_by_number(void **state)
         add_nic(scene, id, 0, 4, 1);
     add_nic(scene, 40, 0, 5, 1);
     compute(scene);
-    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, " more");
-    assert_null(strstr(finding(scene, "membership-narrowed")->text, "VM 39"));
+    assert_finding(scene, "membership-narrowed", ONEIB_WARNING, " and 22 more");
+    const struct oneib_finding *narrowed = finding(scene, "membership-narrowed");
+    assert_null(strstr(narrowed->text, "VM 39"));
+    assert_true(oneib_finding_is_about(narrowed, ONEIB_SUBJECT_VM, 10));
+
+    for (size_t i = 8; i < 30; i++)
+        scene->cloud.attachments[i].phase = ONEIB_ABSENT;
+    compute(scene);
+    assert_null(strstr(finding(scene, "membership-narrowed")->text, " more"));
 }
 
 static void a_port_of_no_host_is_full_as_any(void **state)
