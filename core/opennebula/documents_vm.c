@@ -14,6 +14,10 @@
 /* Findings about the NICs of one VM, so that a user cannot flood the report; more are counted. */
 #define NIC_FINDINGS_MAX 8
 
+/* As many InfiniBand NICs as its driver gives a VM (ONEIB_DOMAIN_NICS_MAX). oned lets users write
+ * more, and each would have a place in its host's list of grants while the VM starts. */
+#define NICS_MAX 16
+
 enum { NIC_ID, NETWORK_ID, VN_MAD, TYPE, IB_MEMBERSHIP, IP, MAC, ADDRESS, ATTACH, NIC_FIELDS };
 
 static const struct oneib_field nic_fields[NIC_FIELDS] = {
@@ -164,6 +168,18 @@ static void keep_nic(struct oneib_documents *documents, struct vm *vm,
     *oneib_cloud_add_attachment(documents->cloud) = attachment;
 }
 
+/* Those that come first in the document count. */
+static bool has_room(struct oneib_documents *documents, struct vm *vm,
+                     const struct oneib_value *values)
+{
+    if (documents->cloud->attachment_count - vm->first < NICS_MAX)
+        return true;
+    note_nic(documents, vm, ONEIB_WARNING, "nics-many", "detach NICs of this VM", "NIC", "NIC_ID",
+             &values[NIC_ID],
+             "is that of a further one than the 16 that a VM can have: it gets no InfiniBand");
+    return false;
+}
+
 static int read_nic(struct oneib_reader *reader, struct oneib_documents *documents, struct vm *vm,
                     bool is_pci, struct oneib_error *err)
 {
@@ -182,7 +198,8 @@ static int read_nic(struct oneib_reader *reader, struct oneib_documents *documen
         return 0;
     }
     nic_set_add(&vm->seen, nic_id);
-    keep_nic(documents, vm, values, nic_id, is_pci);
+    if (has_room(documents, vm, values))
+        keep_nic(documents, vm, values, nic_id, is_pci);
     return 0;
 }
 
