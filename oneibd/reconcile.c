@@ -640,6 +640,14 @@ static int ask_for_sm(const struct oneib_daemon *daemon, enum oneib_sm_state *sm
                : oneib_fabric_local_sm(daemon->fabric, sm, &ignored);
 }
 
+/* Whoever is beside the master looks for it from now on. */
+static void forget_what_is_the_masters(struct oneib_daemon *daemon)
+{
+    oneib_findings_clear(&daemon->fence_findings);
+    oneib_findings_clear(&daemon->twin_findings);
+    daemon->places_of = 0;
+}
+
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
 {
     enum oneib_sm_state sm;
@@ -655,6 +663,8 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
         oneib_poll_schedule_succeeded(&daemon->schedule);
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
     }
+    if (sm != ONEIB_SM_MASTER)
+        forget_what_is_the_masters(daemon);
     if (sm == ONEIB_SM_STANDBY)
         oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");
     daemon->sm = sm;

@@ -78,6 +78,30 @@ static void a_fenced_port_that_somebody_enables_is_disabled_again(void **state)
     json_decref(port);
 }
 
+#define OTHER_SM 3u /* the host where it is */
+
+/* Nobody would tell this daemon when it is over. */
+static void what_it_has_found_of_fences_is_not_said_any_more_beside_no_master(void **state)
+{
+    (void)state;
+    char full_members[128];
+    const struct lab_sm other = {
+        .name = "other", .hca = lab_host_hca(scene(), OTHER_SM), .priority = 3};
+    snprintf(full_members, sizeof full_members,
+             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };",
+             LAB_SM_PORT_GUID, lab_host_port_guid(scene(), OTHER_SM));
+    daemon_end();
+    daemon_start_with(NULL, DAEMON_QUICK " verify = 1000;", full_members);
+    begin_fence();
+    await_holds(OTHER_SM, 0xffff);
+    MUST(lab_opensm_start(scene(), &other, &err));
+    json_decref(fence_failed());
+    bring_up(FAILED);
+    await_said("fence-open");
+    MUST(lab_opensm_stop(scene(), LAB_SM.name, false, &err));
+    await_said("no more fence-open");
+}
+
 static void a_fence_outlives_oneibd(void **state)
 {
     (void)state;
@@ -412,6 +436,8 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching, a_fenced_host_is_off_the_fabric_and_nobody_else),
         DAEMON_CASE(daemon_raise_watching, a_fenced_port_that_somebody_enables_is_disabled_again),
         DAEMON_CASE(daemon_raise_watching, a_fence_outlives_oneibd),
+        DAEMON_CASE(daemon_raise_watching,
+                    what_it_has_found_of_fences_is_not_said_any_more_beside_no_master),
         DAEMON_CASE(daemon_raise_watching,
                     a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd),
         DAEMON_CASE(daemon_raise_watching, a_fence_outlives_the_ledger),
