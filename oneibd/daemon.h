@@ -241,7 +241,7 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
 int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
 void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
 
-/* hosts.c: the host could not be written to, which is noted; it is left alone for now. Or it was. */
+/* hosts.c: the host could not be written to, which is noted; it is left alone now. Or it was. */
 void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
                               const struct oneib_error *failure);
 void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id);

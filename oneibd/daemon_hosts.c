@@ -59,8 +59,8 @@ static void keep_metrics(struct oneib_daemon *daemon,
     }
 }
 
-/* The other daemon may have written at the same moment, and will not at the next poll. A right that is
- * missing will be missing then, too. */
+/* The other daemon may have written at the same moment, and will not at the next poll. A right that
+ * is missing will be missing then, too. */
 void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
                               const struct oneib_error *failure)
 {

@@ -233,8 +233,8 @@ static void note_what_is_preexisting(const struct step *step, struct oneib_watch
 
 /*
  * What comes before the write. Only where keys can change hands does that depend on what the ports
- * hold this very moment. Beside a standby it is the same: it may become master at any time, and then
- * its file is what counts.
+ * hold this very moment. Beside a standby it is the same: it may become master at any time, and
+ * then its file is what counts.
  */
 static int prepare(const struct step *step, struct oneib_watch *watch, struct oneib_error *err)
 {
