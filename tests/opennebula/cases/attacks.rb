@@ -432,7 +432,7 @@ check 'NICs forged into a VM that runs take no function from the scheduler' do
   see(vm => [his.key])
 end
 
-check 'a group\'s administrator brings no port into a network that was given to the group' do
+check "a group's administrator brings no port into a network that was given to the group" do
   mallory = user('mallory')
   group = Suite.oneadmin.call('group.allocate', unique('climate')).to_i
   Suite.oneadmin.call('user.chgrp', @users.last, group)

@@ -455,7 +455,7 @@ static void an_event_of_another_drivers_network_changes_nothing(void **state)
     assert_int_equal(fixture->cloud.network_count, 1);
 }
 
-#define PARENT(leases) "<VNET><ID>7</ID><UID>0</UID><VN_MAD>ibrec</VN_MAD>" LEASES(leases) "</VNET>"
+#define PARENT(leases) "<VNET><ID>7</ID><GID>0</GID><VN_MAD>ibrec</VN_MAD>" LEASES(leases) "</VNET>"
 #define CHILD                                                                                      \
     "<VNET><ID>8</ID><VN_MAD>ibrec</VN_MAD><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID></VNET>"
 
