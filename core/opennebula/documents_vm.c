@@ -174,8 +174,7 @@ static bool has_room(struct oneib_documents *documents, struct vm *vm,
 {
     if (documents->cloud->attachment_count - vm->first < NICS_MAX)
         return true;
-    note_nic(documents, vm, ONEIB_WARNING, "nics-many", "detach NICs of this VM", "NIC", "NIC_ID",
-             &values[NIC_ID],
+    note_nic(documents, vm, "nics-many", "detach NICs of this VM", "NIC", "NIC_ID", &values[NIC_ID],
              "is that of a further one than the 16 that a VM can have: it gets no InfiniBand");
     return false;
 }
