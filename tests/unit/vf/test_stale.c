@@ -316,6 +316,20 @@ static void a_record_whose_vf_is_gone_goes_when_it_is_stale(void **state)
     tree_add_hca(&hca);
 }
 
+/* Else the service would never sleep again. */
+static void what_was_remembered_for_a_while_makes_nothing_due_afterwards(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    const struct oneib_pci vf = tree_vf_pci(&hca, 0);
+    oneib_vfs_remember(vfs, &vf, ONEIB_VF_RESTS, 1);
+    sleep_ms(3);
+    assert_int_equal(oneib_vfs_due_ms(vfs), 0);
+    oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
+    assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -339,6 +353,7 @@ int main(void)
         IN_SCENE(a_caller_that_comes_back_has_what_it_had_begun),
         IN_SCENE(a_release_that_was_killed_is_gone_on_with_at_once),
         IN_SCENE(a_record_whose_vf_is_gone_goes_when_it_is_stale),
+        IN_SCENE(what_was_remembered_for_a_while_makes_nothing_due_afterwards),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
