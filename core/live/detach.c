@@ -247,12 +247,14 @@ static int ask_and_wait(struct unplugging *work, double deadline, int timer, uin
 
 /* ---- with events ----------------------------------------------------------------------------- */
 
-/* Nothing is done about a libvirt that has no such events: the document is looked at as well. */
+/* Nothing is done about a libvirt that has no such events: the document is looked at as well. libvirt has one type for all
+ * callbacks; a cast to it goes by way of void (*)(void), for else clang 19 warns of it. */
 static int watch(struct unplugging *work, int event,
                  virConnectDomainEventDeviceRemovedCallback call)
 {
     return virConnectDomainEventRegisterAny(work->libvirt, work->domain, event,
-                                            VIR_DOMAIN_EVENT_CALLBACK(call), work, NULL);
+                                            VIR_DOMAIN_EVENT_CALLBACK((void (*)(void))call), work,
+                                            NULL);
 }
 
 static void stop_watching(struct unplugging *work, int callback)

@@ -168,11 +168,14 @@ static void disconnect(struct oneib_domain_watch *watch)
     oneib_domain_table_clear(&watch->table);
 }
 
-/* libvirt has one type for all callbacks of events, and calls each with what its event has. */
+/* libvirt has one type for all callbacks of events, and calls each with what its event has. A cast to it goes by way
+ * of void (*)(void), for else clang 19 warns of it. */
 static virConnectDomainEventGenericCallback generic(int event)
 {
-    return event == VIR_DOMAIN_EVENT_ID_LIFECYCLE ? VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle)
-                                                  : VIR_DOMAIN_EVENT_CALLBACK(on_device);
+    void (*const callback)(void) = event == VIR_DOMAIN_EVENT_ID_LIFECYCLE
+                                       ? (void (*)(void))on_lifecycle
+                                       : (void (*)(void))on_device;
+    return VIR_DOMAIN_EVENT_CALLBACK(callback);
 }
 
 static int follow_events(struct oneib_domain_watch *watch, struct oneib_error *err)

@@ -93,7 +93,7 @@ int virConnectDomainEventRegisterAny(virConnectPtr conn, virDomainPtr domain, in
                                      virFreeCallback free_what)
 {
     if (standin.is_silent && event == VIR_DOMAIN_EVENT_ID_LIFECYCLE)
-        callback = VIR_DOMAIN_EVENT_CALLBACK(hear_nothing);
+        callback = VIR_DOMAIN_EVENT_CALLBACK((void (*)(void))hear_nothing);
     CALL(registering, "virConnectDomainEventRegisterAny", conn, domain, event, callback, what,
          free_what);
 }
