@@ -13,7 +13,6 @@
 #include "oneib/output.h"
 #include "oneib/pick.h"
 #include "sync/classes.h"
-#include <inttypes.h>
 #include <poll.h>
 
 /* oneibd looks at the ledger at each poll (daemon.poll_idle, 15 s unless somebody changed it). */

@@ -11,7 +11,6 @@
 #include "oneibd/signals.h"
 #include "opennebula/documents.h"
 #include "sm/kind.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

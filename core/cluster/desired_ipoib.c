@@ -2,7 +2,6 @@
 /* MTU and rate of a partition's broadcast group, and how many such groups the switches can hold. */
 #include "cluster/desired_internal.h"
 #include "ib/ipoib.h"
-#include <inttypes.h>
 
 /* What all adapters' ports support. Adapters that are faster than every switch do not count for
  * more than the fastest link has: nobody could join such a group. */

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "cluster/desired_internal.h"
-#include <inttypes.h>
 #include <string.h>
 
 static bool may_be_a_clusters(oneib_pkey pkey)

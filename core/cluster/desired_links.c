@@ -2,7 +2,6 @@
 /* Ports of adapters that are slower than they could be, or than partitions ask for. */
 #include "cluster/desired_internal.h"
 #include "ib/ipoib.h"
-#include <inttypes.h>
 
 uint8_t oneib_fastest_link(const struct oneib_subnet *subnet)
 {

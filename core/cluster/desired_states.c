@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* A member of a cluster's partition in the file that is in force. */

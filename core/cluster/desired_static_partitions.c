@@ -4,7 +4,6 @@
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 static bool looks_like_a_cluster(const char *name)

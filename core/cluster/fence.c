@@ -2,7 +2,6 @@
 #include "cluster/fence.h"
 #include "base/array.h"
 #include "cluster/port_index.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

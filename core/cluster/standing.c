@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/standing.h"
-#include <stddef.h>
 
 static bool has_entry(const struct oneib_subnet_port *port, uint16_t raw)
 {

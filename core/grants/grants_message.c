@@ -2,7 +2,6 @@
 #include "grants/grants_message.h"
 #include "base/order.h"
 #include "grants/seal.h"
-#include <inttypes.h>
 #include <string.h>
 
 /* Bytes of what there are many of: what does not fit cannot be sent at all. */

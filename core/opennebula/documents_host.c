@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "cluster/names.h"
 #include "opennebula/documents_internal.h"
-#include <inttypes.h>
 #include <string.h>
 
 /* oned's own limit for a name is 128 characters of up to four bytes. */

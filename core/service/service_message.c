@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/service_message.h"
-#include <inttypes.h>
 #include <string.h>
 
 /* Bytes of one member, so that padding stays what it was: 0. */

@@ -3,7 +3,6 @@
 #include "cluster/names.h"
 #include "sync/classes.h"
 #include "sync/sync.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
