@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/deviations.h"
+#include <inttypes.h>
 
 #define NOTHING_FOUND 0xffff
 #define COLUMN_HOST (1u << 2)
@@ -48,15 +49,12 @@ static void add_network_cell(struct oneib_table *table, const struct oneib_place
 static void add_row(struct oneib_table *table, const struct oneib_places *places,
                     const struct oneib_deviation *deviation)
 {
-    char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_autotext struct oneib_text where = {0};
-
-    oneib_guid_format(deviation->port_guid, guid);
     oneib_places_append_port(places, deviation->port_guid, &where);
     oneib_table_cell(table,
                      oneib_deviation_is_violation(deviation->kind) ? ONEIB_BAD : ONEIB_CHANGED,
                      "%s", oneib_deviation_name(deviation->kind));
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    oneib_table_cell(table, ONEIB_PLAIN, "0x%016" PRIx64, deviation->port_guid);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", where.data ? where.data : "-");
     add_network_cell(table, places, deviation);
     if (deviation->index == NOTHING_FOUND)

@@ -2,6 +2,7 @@
 #include "ib/guid.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,13 +69,10 @@ static enum oneib_exit run_guid(const struct oneib_run *run, struct oneib_error 
     const oneib_guid guid = oneib_guid_encode(parts.site, parts.vm_id, parts.nic_id);
     if (run->json)
         return print_json(&parts, guid, err);
-    if (encoding) {
-        char text[ONEIB_GUID_TEXT_SIZE];
-        oneib_guid_format(guid, text);
-        puts(text);
-    } else {
+    if (encoding)
+        printf("0x%016" PRIx64 "\n", guid);
+    else
         printf("site %u vm %u nic %u\n", parts.site, parts.vm_id, parts.nic_id);
-    }
     return ONEIB_EXIT_DONE;
 }
 

@@ -8,6 +8,7 @@
 #include "oneib/output.h"
 #include "oneib/pick.h"
 #include "sync/leaves.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,10 +193,8 @@ static void add_port(struct oneib_table *table, const struct survey *survey,
                      const struct oneib_host *host, const struct oneib_hca_port *port)
 {
     const bool is_wrong = port_problem(survey, host, port) != NULL;
-    char guid[ONEIB_GUID_TEXT_SIZE];
-    oneib_guid_format(port->port_guid, guid);
     oneib_table_cell(table, is_wrong ? ONEIB_BAD : ONEIB_PLAIN, "%s/%u", port->device, port->port);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    oneib_table_cell(table, ONEIB_PLAIN, "0x%016" PRIx64, port->port_guid);
     add_switch(table, survey, port);
 }
 

@@ -9,6 +9,7 @@
 #include "oneib/pick.h"
 #include "oneib/places.h"
 #include "oneib/state.h"
+#include <inttypes.h>
 #include <string.h>
 
 #define COLUMN_HOST (1u << 3)
@@ -251,12 +252,10 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
 /* rules: whose attributes count; NULL: nobody's. */
 static void append_static_members(const struct oneib_network *rules, struct oneib_text *text)
 {
-    for (size_t i = 0; rules && i < rules->static_count; i++) {
-        char guid[ONEIB_GUID_TEXT_SIZE];
-        oneib_guid_format(rules->static_members[i].guid, guid);
-        oneib_text_printf(text, "  %-11s %s %s\n", i ? "" : "static", guid,
+    for (size_t i = 0; rules && i < rules->static_count; i++)
+        oneib_text_printf(text, "  %-11s 0x%016" PRIx64 " %s\n", i ? "" : "static",
+                          rules->static_members[i].guid,
                           oneib_membership_name(rules->static_members[i].membership));
-    }
 }
 
 static void append_network(const struct oneib_cloud *cloud, const struct oneib_network *network,

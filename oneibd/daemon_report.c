@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cluster/names.h"
 #include "cluster/port_index.h"
+#include <inttypes.h>
 #include <string.h>
 
 #define LINES_MAX 100
@@ -105,11 +106,8 @@ static void add_deviation(const struct oneib_report_names *names,
                           const struct oneib_port_index *ports,
                           const struct oneib_deviation *deviation, struct oneib_findings *findings)
 {
-    char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_autotext struct oneib_text text = {0};
-
-    oneib_guid_format(deviation->port_guid, guid);
-    oneib_text_printf(&text, "port %s", guid);
+    oneib_text_printf(&text, "port 0x%016" PRIx64, deviation->port_guid);
     append_place(names, ports, deviation->port_guid, findings, &text);
     append_network(names, deviation->found ? deviation->found : deviation->expected, findings,
                    &text);

@@ -3,20 +3,16 @@
 #include "base/escape.h"
 #include "node/inventory_internal.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PROBLEM_MAX 1000 /* bytes */
 
-static bool has_fault(const struct oneib_hca *hca)
-{
-    return hca->fault.code != ONEIB_ERROR_NONE;
-}
-
 static unsigned count_vfs(const struct oneib_hca *hca, const struct oneib_config *config)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < hca->vf_count && !has_fault(hca); i++)
+    for (size_t i = 0; i < hca->vf_count && hca->fault.code == ONEIB_ERROR_NONE; i++)
         if (!hca->vfs[i].interface_up && !oneib_is_host_vf(config, &hca->vfs[i].pci))
             count++;
     return count;
@@ -42,18 +38,6 @@ static void append_value(struct oneib_text *text, const char *name, const char *
     oneib_text_append(text, "\"");
 }
 
-static void append_number(struct oneib_text *text, const char *name, int number)
-{
-    oneib_text_printf(text, "%s = \"%d\"", name, number);
-}
-
-static void append_guid(struct oneib_text *text, const char *name, oneib_guid guid)
-{
-    char shown[ONEIB_GUID_TEXT_SIZE];
-    oneib_guid_format(guid, shown);
-    append_value(text, name, shown);
-}
-
 static void append_state(struct oneib_text *text, uint8_t state)
 {
     char shown[16];
@@ -70,29 +54,15 @@ static void append_port(struct oneib_text *text, const struct oneib_hca *hca,
     oneib_pci_format(&hca->pci, pci);
     oneib_text_append(text, "IB_HCA = [ ");
     append_value(text, "NAME", hca->name);
-    oneib_text_append(text, ", ");
-    append_value(text, "DRIVER", driver_name(hca->driver));
-    oneib_text_append(text, ", ");
-    append_value(text, "PCI", pci);
-    oneib_text_append(text, ", ");
-    append_guid(text, "NODE_GUID", hca->node_guid);
-    oneib_text_append(text, ", ");
-    append_number(text, "PORT", port->number);
-    oneib_text_append(text, ", ");
-    append_guid(text, "PORT_GUID", port->guid);
-    oneib_text_append(text, ", ");
-    append_number(text, "LID", port->lid);
-    oneib_text_append(text, ", ");
+    oneib_text_printf(text,
+                      ", DRIVER = \"%s\", PCI = \"%s\", NODE_GUID = \"0x%016" PRIx64
+                      "\", PORT = \"%u\", PORT_GUID = \"0x%016" PRIx64 "\", LID = \"%u\", ",
+                      driver_name(hca->driver), pci, hca->node_guid, port->number, port->guid,
+                      port->lid);
     append_state(text, port->state);
-    oneib_text_append(text, ", ");
-    append_number(text, "RATE", port->rate_gbps);
-    oneib_text_append(text, ", ");
-    append_number(text, "PKEYS_MAX", (int)count_pkeys(hca, port));
-    oneib_text_append(text, ", ");
-    append_number(text, "VFS_TOTAL", (int)vfs);
-    oneib_text_append(text, ", ");
-    append_number(text, "NUMA_NODE", hca->numa_node);
-    oneib_text_append(text, " ]\n");
+    oneib_text_printf(
+        text, ", RATE = \"%u\", PKEYS_MAX = \"%u\", VFS_TOTAL = \"%u\", NUMA_NODE = \"%d\" ]\n",
+        port->rate_gbps, count_pkeys(hca, port), vfs, hca->numa_node);
 }
 
 /* A port without a GUID cannot be told from others: the front-end has no use for it. */
@@ -134,10 +104,8 @@ void oneib_probe_render(const struct oneib_hcas *hcas, const struct oneib_config
     struct totals totals = {0, 0};
     for (size_t i = 0; i < hcas->count; i++)
         append_hca(text, &hcas->items[i], config, &totals);
-    append_number(text, "IB_VFS_TOTAL", given ? (int)totals.vfs : 0);
-    oneib_text_append(text, "\n");
-    append_number(text, "IB_PORTS_ACTIVE", (int)totals.active);
-    oneib_text_append(text, "\n");
+    oneib_text_printf(text, "IB_VFS_TOTAL = \"%u\"\nIB_PORTS_ACTIVE = \"%u\"\n",
+                      given ? totals.vfs : 0, totals.active);
     append_value(text, "IB_NODE_KEY", node_key ? node_key : "");
     oneib_text_append(text, "\n");
     append_value(text, "IB_PROBLEM", problem);

@@ -5,6 +5,7 @@
 #include "sync/reassignment.h"
 #include "sync/sync.h"
 #include "sync/watch.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* opensm can sleep through a SIGHUP for up to ten seconds (between its check of the flag and a
@@ -165,14 +166,13 @@ static int still_held(const struct step *step, const struct oneib_watch *watch,
                       struct oneib_error *err)
 {
     const struct oneib_subnet_port *port = &step->snapshot->subnet.ports[watch->ports[0]];
-    char guid[ONEIB_GUID_TEXT_SIZE];
-    oneib_guid_format(port->guid, guid);
-    return oneib_fail(
-        err, ONEIB_ERROR_TIMEOUT,
-        "taking away P_Keys that change hands%s: port %s %s, so their new clusters stay "
-        "closed; see 'oneib verify'",
-        step->result->gave_up ? " was interrupted" : "", guid,
-        port->answered ? "still holds what it should not" : "does not say what it holds");
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "taking away P_Keys that change hands%s: port 0x%016" PRIx64
+                      " %s, so their new clusters stay "
+                      "closed; see 'oneib verify'",
+                      step->result->gave_up ? " was interrupted" : "", port->guid,
+                      port->answered ? "still holds what it should not"
+                                     : "does not say what it holds");
 }
 
 /*
