@@ -5,9 +5,130 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
-#include "cluster/held_places.h"
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- places for what is held ----------------------------------------------------------------- */
+
+/* How many keys of one owner's networks a port may have while removals are held: pkeys.per_owner, or
+ * as many as are in force. So held keys and new ones are one owner's together, and an answer that
+ * lost his networks, or his VMs, is held whole. */
+
+/* Of one owner at one port. */
+struct held_place {
+    oneib_guid guid;
+    uint32_t owner;
+    size_t taken, limit; /* keys */
+};
+
+struct held_places {
+    struct held_place *items; /* owned; by port and owner; those in force */
+    size_t count, capacity;
+};
+
+/* The owner of a cluster's partition in force, as oned says, or the ledger where oned has the
+ * network no more, or does not say whose it is; ONEIB_NO_ID: an operator's, or not known: it has no
+ * limit. */
+static uint32_t held_owner(const struct oneib_desired_input *input, uint32_t network_id,
+                           oneib_pkey pkey)
+{
+    const struct oneib_network *network = oneib_cloud_network(input->cloud, network_id);
+    if (network && network->uid != ONEIB_NO_ID)
+        return oneib_network_is_operators(network) ? ONEIB_NO_ID : network->uid;
+    const struct oneib_ledger_network *entry = oneib_ledger_network(input->ledger, network_id);
+    const struct oneib_ledger_resting *resting = oneib_ledger_resting(input->ledger, pkey);
+    const uint32_t owner = entry                                          ? entry->owner
+                           : resting && resting->network_id == network_id ? resting->owner
+                                                                          : ONEIB_NO_ID;
+    return owner == 0 ? ONEIB_NO_ID : owner;
+}
+
+ONEIB_ORDER_BY(compare_places, struct held_place, guid, owner);
+
+/* *owner: whose cluster the partition is, when that is a tenant. */
+static bool is_tenants(const struct oneib_desired_input *input,
+                       const struct oneib_partition *partition, uint32_t *owner)
+{
+    uint32_t network_id;
+    if (!oneib_cluster_name_parse(partition->name, &network_id))
+        return false;
+    *owner = held_owner(input, network_id, partition->pkey & ONEIB_PKEY_DEFAULT);
+    return *owner != ONEIB_NO_ID;
+}
+
+static void list_places(const struct oneib_desired_input *input, struct held_places *places)
+{
+    for (size_t i = 0; i < input->in_force->count; i++) {
+        const struct oneib_partition *partition = &input->in_force->items[i];
+        uint32_t owner;
+        if (!is_tenants(input, partition, &owner))
+            continue;
+        ONEIB_RESERVE(places->items, places->capacity, places->count + partition->member_count);
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].kind == ONEIB_MEMBER_GUID)
+                places->items[places->count++] = (struct held_place){
+                    .guid = partition->members[j].guid, .owner = owner, .limit = 1};
+    }
+}
+
+/* Of several of one port and owner one that knows how many they were. */
+static void add_up(struct held_places *places, size_t per_owner)
+{
+    size_t kept = 0;
+    ONEIB_SORT(places->items, places->count, compare_places);
+    for (size_t i = 0; i < places->count; i++) {
+        if (kept > 0 && compare_places(&places->items[kept - 1], &places->items[i]) == 0)
+            places->items[kept - 1].limit++;
+        else
+            places->items[kept++] = places->items[i];
+    }
+    places->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (places->items[i].limit < per_owner)
+            places->items[i].limit = per_owner;
+}
+
+/* The place of one that is in force; NULL: there is no limit. */
+static struct held_place *held_place(struct held_places *places, oneib_guid guid, uint32_t owner)
+{
+    const struct held_place wanted = {.guid = guid, .owner = owner};
+    return owner != ONEIB_NO_ID ? ONEIB_FIND(&wanted, places->items, places->count, compare_places)
+                                : NULL;
+}
+
+static void take_places(const struct oneib_desired_input *input,
+                        const struct oneib_partition_table *desired, struct held_places *places)
+{
+    for (size_t i = 0; i < desired->count; i++) {
+        const struct oneib_partition *partition = &desired->items[i];
+        uint32_t owner;
+        if (!is_tenants(input, partition, &owner))
+            continue;
+        for (size_t j = 0; j < partition->member_count; j++) {
+            struct held_place *place = held_place(places, partition->members[j].guid, owner);
+            if (place)
+                place->taken++;
+        }
+    }
+}
+
+/* input->in_force is there. What desired has takes its places. *places is to be cleared. */
+static void count_places(const struct oneib_desired_input *input,
+                         const struct oneib_partition_table *desired, struct held_places *places)
+{
+    *places = (struct held_places){0};
+    if (input->policy->per_owner_max == 0)
+        return;
+    list_places(input, places);
+    add_up(places, input->policy->per_owner_max);
+    take_places(input, desired, places);
+}
+
+static void clear_places(struct held_places *places)
+{
+    free(places->items);
+    *places = (struct held_places){0};
+}
 
 /* A cluster's partition in one of the two tables, by network id. */
 struct cluster_partition {
@@ -35,7 +156,7 @@ struct hold {
     bool taken[ONEIB_PKEY_COUNT];    /* keys that a partition of desired has, or waits for */
     oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
     size_t virtual_count, virtual_capacity;
-    struct oneib_held_places places;
+    struct held_places places;
     struct loser *losers;
     size_t loser_count;
     size_t held;
@@ -116,8 +237,8 @@ static const struct oneib_partition *desired_partition(const struct hold *hold, 
 
 static uint32_t user_of(const struct hold *hold, const struct cluster_partition *cluster)
 {
-    return oneib_held_owner(hold->input, cluster->network_id,
-                            hold->in_force->items[cluster->index].pkey & ONEIB_PKEY_DEFAULT);
+    return held_owner(hold->input, cluster->network_id,
+                      hold->in_force->items[cluster->index].pkey & ONEIB_PKEY_DEFAULT);
 }
 
 ONEIB_ORDER_BY(compare_losers, struct loser, user);
@@ -223,7 +344,7 @@ static bool take_room(struct hold *hold, oneib_guid guid)
 /* One more of the owner's keys on the port; what he has started since counts as well. */
 static bool take_place(struct hold *hold, oneib_guid guid, uint32_t owner)
 {
-    struct oneib_held_place *place = oneib_held_place(&hold->places, guid, owner);
+    struct held_place *place = held_place(&hold->places, guid, owner);
     if (place && place->taken >= place->limit)
         return false;
     if (!take_room(hold, guid))
@@ -243,8 +364,7 @@ static enum oneib_membership held_membership(const struct hold *hold, uint32_t n
 static void put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
                      const struct loss *loss, size_t target)
 {
-    const uint32_t owner =
-        oneib_held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
+    const uint32_t owner = held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
     for (size_t i = 0; i < loss->count; i++) {
         struct oneib_member member = before->members[loss->members[i]];
         if (oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
@@ -328,7 +448,7 @@ static void hold_removals(struct hold *hold)
     const struct loser greatest = greatest_user(hold);
     const bool all = others_lose_as_much(hold, &sum, &greatest);
     index_desired(hold);
-    oneib_held_places_count(hold->input, &hold->desired->table, &hold->places);
+    count_places(hold->input, &hold->desired->table, &hold->places);
     for (size_t i = 0; i < hold->before.count; i++)
         if (all || user_of(hold, &hold->before.items[i]) == greatest.user)
             hold_partition(hold, &hold->before.items[i]);
@@ -349,6 +469,6 @@ void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_d
     free(hold->after.items);
     free(hold->virtual_members);
     free(hold->losers);
-    oneib_held_places_clear(&hold->places);
+    clear_places(&hold->places);
     free(hold);
 }
