@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/transport.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "opennebula/call_apart.h"
+#include "opennebula/one_client.h"
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -321,6 +323,61 @@ static xmlrpc_mem_block *make_request(const char *method, xmlrpc_value *paramete
     return request;
 }
 
+struct call {
+    void (*work)(void *context);
+    void *context;
+    pthread_mutex_t mutex;
+    pthread_cond_t ended;
+    bool is_done;
+};
+
+static void *run(void *data)
+{
+    struct call *call = data;
+    call->work(call->context);
+    pthread_mutex_lock(&call->mutex);
+    call->is_done = true;
+    pthread_cond_signal(&call->ended);
+    pthread_mutex_unlock(&call->mutex);
+    return NULL;
+}
+
+/* false: the time is over. */
+static bool await_end(struct call *call, uint32_t milliseconds)
+{
+    const struct timespec end = oneib_in_ms(milliseconds);
+    pthread_mutex_lock(&call->mutex);
+    while (!call->is_done && pthread_cond_timedwait(&call->ended, &call->mutex, &end) != ETIMEDOUT)
+        continue;
+    const bool is_done = call->is_done;
+    pthread_mutex_unlock(&call->mutex);
+    return is_done;
+}
+
+/* Does work(context), and returns when it is done; until then meanwhile->look() is called every
+ * meanwhile->every_ms, in the caller's thread. The other thread has the caller's signal mask, and
+ * starts nothing that outlives it. Where no thread can be had, the work is done in this one. */
+static void call_apart(const struct oneib_meanwhile *meanwhile, void (*work)(void *context),
+                       void *context)
+{
+    struct call call = {.work = work, .context = context, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_condattr_t clock;
+    pthread_t thread;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&call.ended, &clock);
+    pthread_condattr_destroy(&clock);
+    if (pthread_create(&thread, NULL, run, &call) == 0) {
+        while (!await_end(&call, meanwhile->every_ms))
+            meanwhile->look(meanwhile->context);
+        pthread_join(thread, NULL);
+    } else {
+        work(context);
+    }
+    pthread_cond_destroy(&call.ended);
+    pthread_mutex_destroy(&call.mutex);
+}
+
 struct exchange {
     struct oneib_transport *transport;
     xmlrpc_mem_block *request, *answer;
@@ -349,7 +406,7 @@ static xmlrpc_mem_block *exchange(struct oneib_transport *transport, xmlrpc_mem_
     }
     xmlrpc_env_init(&exchange.env);
     if (transport->meanwhile.look)
-        oneib_call_apart(&transport->meanwhile, do_exchange, &exchange);
+        call_apart(&transport->meanwhile, do_exchange, &exchange);
     else
         do_exchange(&exchange);
     if (exchange.env.fault_occurred) {
