@@ -25,11 +25,6 @@ static struct who who(const struct oneib_peer *peer)
     return who;
 }
 
-static void log_refusal(const struct oneib_peer *peer, const struct oneib_error *err)
-{
-    oneib_log(ONEIB_LOG_WARNING, "refused: %s (%s)", err->text, who(peer).text);
-}
-
 static void log_record(const struct oneib_vf_record *record, const struct oneib_peer *peer)
 {
     char vf[ONEIB_PCI_TEXT_SIZE];
@@ -67,7 +62,7 @@ static void say(struct oneib_peer *peer, const struct oneib_answer *answer)
 static void refuse(struct oneib_peer *peer, const struct oneib_error *err)
 {
     const struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FAILED, err);
-    log_refusal(peer, err);
+    oneib_log(ONEIB_LOG_WARNING, "refused: %s (%s)", err->text, who(peer).text);
     say(peer, &answer);
 }
 

@@ -258,10 +258,9 @@ void oneib_changes_append_summary(const struct oneib_changes *changes,
                                   const struct oneib_change_words *words, struct oneib_text *text)
 {
     size_t partitions[ONEIB_PARTITION_CHANGED + 1] = {0};
-    for (size_t i = 0; i < changes->count; i++) {
+    for (size_t i = 0; i < changes->count; i++)
         if (is_of_partition(&changes->items[i]))
             partitions[changes->items[i].kind]++;
-    }
     append_phrase(partitions[ONEIB_PARTITION_ADDED], changes->members_added, words->added, text);
     append_phrase(partitions[ONEIB_PARTITION_REMOVED], changes->members_removed, words->removed,
                   text);

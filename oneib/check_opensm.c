@@ -184,10 +184,9 @@ static int ignores_sighup(pid_t pid)
     char line[256];
     if (open_proc(pid, "status", &file, &ignored) < 0)
         return -1;
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, file))
         if (strncmp(line, field, strlen(field)) == 0)
             return strtoull(line + strlen(field), NULL, 16) >> (SIGHUP - 1) & 1;
-    }
     return -1;
 }
 

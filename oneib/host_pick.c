@@ -41,12 +41,6 @@ int oneib_host_pick_read_ledger(const struct oneib_session *session, struct onei
     return -1;
 }
 
-static bool is_in_the_ledger(const struct oneib_host_pick *pick)
-{
-    return oneib_ledger_host(&pick->kept.ledger, pick->host_id) ||
-           oneib_ledger_fence(&pick->kept.ledger, pick->host_id);
-}
-
 int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct oneib_error *err)
 {
     uint64_t id;
@@ -63,7 +57,8 @@ int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct 
                           word);
     pick->host_id = (uint32_t)id;
     pick->host = oneib_cloud_host(&pick->cloud, pick->host_id);
-    if (!pick->host && !is_in_the_ledger(pick))
+    if (!pick->host && !oneib_ledger_host(&pick->kept.ledger, pick->host_id) &&
+        !oneib_ledger_fence(&pick->kept.ledger, pick->host_id))
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "host %" PRIu32 " is neither in OpenNebula nor in the ledger",
                           pick->host_id);

@@ -63,19 +63,14 @@ enum oneib_exit oneib_usage_number(const struct oneib_verb *verb, const char *wh
                        string);
 }
 
-static unsigned options_taken(const struct oneib_verb *verb)
-{
-    return ONEIB_TAKES_ALWAYS | (verb ? verb->options : 0);
-}
-
 /* ONEIB_OPTION_COUNT when there is no such option for the verb. */
 static enum oneib_option find_option(const struct oneib_verb *verb, const char *name, size_t length)
 {
-    for (unsigned i = 0; i < ONEIB_OPTION_COUNT; i++) {
+    const unsigned taken = ONEIB_TAKES_ALWAYS | (verb ? verb->options : 0);
+    for (unsigned i = 0; i < ONEIB_OPTION_COUNT; i++)
         if (strlen(rules[i].name) == length && strncmp(rules[i].name, name, length) == 0 &&
-            (options_taken(verb) & ONEIB_TAKES(i)))
+            (taken & ONEIB_TAKES(i)))
             return (enum oneib_option)i;
-    }
     return ONEIB_OPTION_COUNT;
 }
 
@@ -186,10 +181,9 @@ static enum oneib_exit check_completeness(const struct oneib_run *run, struct on
 /* Known before the rest, so that a refusal of the rest is JSON too. */
 static bool asks_for_json(int argc, char *const *argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--json") == 0)
             return true;
-    }
     return false;
 }
 

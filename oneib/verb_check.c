@@ -76,10 +76,9 @@ static int print_text(const struct oneib_run *run, const struct oneib_checks *ch
 
 static bool any_failed(const struct oneib_checks *checks)
 {
-    for (size_t i = 0; i < checks->count; i++) {
+    for (size_t i = 0; i < checks->count; i++)
         if (checks->items[i].status == ONEIB_CHECK_FAIL)
             return true;
-    }
     return false;
 }
 

@@ -261,10 +261,9 @@ static json_t *clusters_json(const struct picture *picture)
     for (size_t i = 0; table && i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
         json_t *ports = json_array();
-        for (size_t j = 0; j < partition->member_count; j++) {
+        for (size_t j = 0; j < partition->member_count; j++)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 oneib_json_append(&ports, oneib_json_guid(partition->members[j].guid));
-        }
         json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "name", partition->name, "pkey",
                                    oneib_json_key(partition->pkey), "network",
                                    network_json(picture->cloud, partition), "port_guids", ports);

@@ -4,12 +4,6 @@
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 
-/* Nobody has done anything wrong: what is to be written follows from what the other one wrote. */
-static void yield_to_others(const struct oneib_error *err)
-{
-    oneib_log(ONEIB_LOG_INFO, "%s: it is read again", err->text);
-}
-
 int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                             struct oneib_error *err)
 {
@@ -27,6 +21,7 @@ int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_le
     *written = status == 0;
     if (status == 0 || err->code != ONEIB_ERROR_REFUSED)
         return status;
-    yield_to_others(err);
+    /* Nobody has done anything wrong: what is to be written follows from what the other one wrote. */
+    oneib_log(ONEIB_LOG_INFO, "%s: it is read again", err->text);
     return 0;
 }

@@ -271,12 +271,6 @@ static void add_clusters(struct oneib_work *work, uint32_t *clusters)
     }
 }
 
-static void join_cluster(struct oneib_cluster *cluster, size_t index)
-{
-    ONEIB_APPEND(cluster->attachments, cluster->attachment_count, cluster->attachment_capacity,
-                 index);
-}
-
 /* The VMs of a cluster that were counted last. */
 struct last_vms {
     uint32_t member, refused;
@@ -312,7 +306,8 @@ static void fill_clusters(struct oneib_work *work, const uint32_t *clusters,
         if (owner == ONEIB_NO_INDEX)
             continue;
         struct oneib_cluster *cluster = &work->desired->clusters[clusters[owner]];
-        join_cluster(cluster, i);
+        ONEIB_APPEND(cluster->attachments, cluster->attachment_count, cluster->attachment_capacity,
+                     i);
         count_attachment(work, cluster, i, &last_vms[clusters[owner]]);
     }
 }

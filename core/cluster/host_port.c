@@ -7,10 +7,9 @@ static const char *wanted_device(const struct oneib_host *host, const struct one
 {
     if (network->device[0])
         return network->device;
-    for (size_t i = 1; i < host->port_count; i++) {
+    for (size_t i = 1; i < host->port_count; i++)
         if (strcmp(host->ports[0].device, host->ports[i].device) != 0)
             return NULL;
-    }
     return host->ports[0].device;
 }
 

@@ -299,12 +299,6 @@ static void prove_item(const struct work *work, struct member_ports *ports,
     }
 }
 
-static void prove_items(const struct work *work, struct member_ports *ports, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        prove_item(work, ports, &work->news->items[i]);
-}
-
 /* Additions that were waited for: their lines are looked at again. Those of this news have been. */
 static void find_arrivals(const struct work *work)
 {
@@ -337,7 +331,8 @@ static void prove(struct work *work, const struct oneib_news *leaving)
     /* Arrivals first: what is new has not been waited for. */
     find_arrivals(work);
     find_departures(work, leaving, &ports);
-    prove_items(work, &ports, count);
+    for (size_t i = 0; i < count; i++)
+        prove_item(work, &ports, &work->news->items[i]);
     keep_leaving(work, count);
     free(ports.items);
 }

@@ -48,12 +48,6 @@ static void add_key(struct oneib_m_keys *keys, oneib_m_key key)
         keys->keys[keys->key_count++] = key;
 }
 
-static void add_port(struct oneib_m_keys *keys, oneib_guid port, oneib_m_key key)
-{
-    ONEIB_APPEND(keys->ports, keys->port_count, keys->port_capacity,
-                 (struct oneib_m_key_of_port){port, key});
-}
-
 static int refuse_line(size_t number, const char *why, struct oneib_error *err)
 {
     return oneib_fail(err, ONEIB_ERROR_INPUT, "line %zu %s", number, why);
@@ -76,7 +70,8 @@ static int take_line(struct oneib_m_keys *keys, const char *line, size_t length,
     if (count == 2) {
         if (!oneib_guid_parse_n(words[0].start, words[0].length, &port))
             return refuse_line(number, "does not begin with a port GUID", err);
-        add_port(keys, port, key);
+        ONEIB_APPEND(keys->ports, keys->port_count, keys->port_capacity,
+                     (struct oneib_m_key_of_port){port, key});
         return 0;
     }
     if (key == 0)

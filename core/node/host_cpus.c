@@ -110,15 +110,9 @@ static int read_threads(const struct reading *reading, uint32_t cpu, struct onei
     return 0;
 }
 
-static void add_core(struct oneib_host_cpus *host, uint32_t node, uint32_t first,
-                     const struct oneib_cpu_set *threads)
-{
-    ONEIB_APPEND(host->cores, host->core_count, host->core_capacity,
-                 (struct oneib_core){.node = node, .first = first, .threads = *threads});
-}
-
 static int read_cores(struct reading *reading, uint32_t node, struct oneib_error *err)
 {
+    struct oneib_host_cpus *host = reading->host;
     struct oneib_cpu_set left, threads;
     if (read_node_cpus(reading, node, &left, err) < 0)
         return -1;
@@ -127,7 +121,8 @@ static int read_cores(struct reading *reading, uint32_t node, struct oneib_error
             continue;
         if (read_threads(reading, cpu, &threads, err) < 0)
             return -1;
-        add_core(reading->host, node, cpu, &threads);
+        ONEIB_APPEND(host->cores, host->core_count, host->core_capacity,
+                     (struct oneib_core){.node = node, .first = cpu, .threads = threads});
         oneib_cpu_set_remove_all(&left, &threads);
     }
     return 0;

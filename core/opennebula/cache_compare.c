@@ -7,12 +7,6 @@
 
 ONEIB_ORDER_BY(compare_statics, struct oneib_static_member, guid, membership);
 
-static bool same_statics(const struct oneib_network *a, const struct oneib_network *b)
-{
-    return ONEIB_ALIKE(a->static_members, a->static_count, b->static_members, b->static_count,
-                       compare_statics);
-}
-
 /* NULL, where nothing is said, is none but itself. */
 static bool same_text(const char *a, const char *b)
 {
@@ -36,18 +30,15 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
            strcmp(a->qos_class, b->qos_class) == 0 && a->class_invalid == b->class_invalid &&
-           a->placement == b->placement && a->shown_sl == b->shown_sl && same_statics(a, b) &&
+           a->placement == b->placement && a->shown_sl == b->shown_sl &&
+           ONEIB_ALIKE(a->static_members, a->static_count, b->static_members, b->static_count,
+                       compare_statics) &&
            (a->other_driver || a->parent_unproven == b->parent_unproven);
 }
 
 ONEIB_ORDER(compare_ports, struct oneib_hca_port,
             strcmp(left->device, right->device) ?: ONEIB_BY(port, driver, port_guid, pkeys_max)
                 ?: ONEIB_BY(vfs_total, rate_gbps));
-
-static bool same_ports(const struct oneib_host *a, const struct oneib_host *b)
-{
-    return ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports);
-}
 
 /* In any order: each address is there once. */
 static bool same_devices(const struct oneib_host *a, const struct oneib_host *b)
@@ -72,7 +63,9 @@ bool oneib_cache_same_host(const struct oneib_host *a, const struct oneib_host *
     return a->id == b->id && oneib_host_is_heard(a->state) == oneib_host_is_heard(b->state) &&
            a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
            strcmp(a->node_key, b->node_key) == 0 && same_text(a->switches, b->switches) &&
-           same_keys(a, b) && same_ports(a, b) && same_devices(a, b);
+           same_keys(a, b) &&
+           ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports) &&
+           same_devices(a, b);
 }
 
 static bool same_address(const struct oneib_attachment *a, const struct oneib_attachment *b)

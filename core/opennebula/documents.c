@@ -83,14 +83,6 @@ void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_se
                         shown.data ? shown.data : "", reason(value, why));
 }
 
-void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
-                              const struct oneib_value *value)
-{
-    oneib_documents_note_value(documents, ONEIB_NOTICE, "pkey-text",
-                               "write a P_Key in decimal, from 1 to 32766", object, "VLAN_ID",
-                               value, "is not a P_Key in decimal, from 1 to 32766");
-}
-
 void oneib_documents_keep_text(const struct oneib_value *value, char **copy)
 {
     if (oneib_value_is_set(value))

@@ -55,10 +55,6 @@ void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_se
                                 const char *attribute, const struct oneib_value *value,
                                 const char *why);
 
-/* The notice "pkey-text": the raw text of a key that is INVALID. */
-void oneib_documents_note_key(struct oneib_documents *documents, const char *object,
-                              const struct oneib_value *value);
-
 /* *copy stays as it is when the value says nothing. */
 void oneib_documents_keep_text(const struct oneib_value *value, char **copy);
 

@@ -5,7 +5,6 @@
 #include "cluster/names.h"
 #include "ib/dummy_mac.h"
 #include "opennebula/documents_internal.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -257,9 +256,10 @@ static void judge_key(const struct judged *judged)
     const struct oneib_value *value =
         chosen(&judged->values->vlan_id, &judged->values->template_vlan_id);
     judged->network->key_state = oneib_value_key(value, &judged->network->pkey);
-    if (judged->network->key_state != ONEIB_KEY_INVALID)
-        return;
-    oneib_documents_note_key(judged->documents, judged->object.text, value);
+    if (judged->network->key_state == ONEIB_KEY_INVALID)
+        oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "pkey-text",
+                                   "write a P_Key in decimal, from 1 to 32766", judged->object.text,
+                                   "VLAN_ID", value, "is not a P_Key in decimal, from 1 to 32766");
 }
 
 static void judge_phydev(const struct judged *judged)

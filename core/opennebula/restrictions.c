@@ -47,20 +47,18 @@ static void take_setting(struct restrictions *restrictions, const char *setting,
     for (size_t place = 0; place < PLACES; place++) {
         if (strcmp(places[place].setting, setting) != 0)
             continue;
-        for (size_t attribute = 0; attribute < ATTRIBUTES; attribute++) {
+        for (size_t attribute = 0; attribute < ATTRIBUTES; attribute++)
             if (covers(value, place, attribute))
                 restrictions->found[place][attribute] = true;
-        }
     }
 }
 
 /* The setting's name outlives the reader's next step, which oneib_reader_name() does not. */
 static const char *known_setting(const char *name)
 {
-    for (size_t place = 0; place < PLACES; place++) {
+    for (size_t place = 0; place < PLACES; place++)
         if (strcmp(places[place].setting, name) == 0)
             return places[place].setting;
-    }
     return NULL;
 }
 
@@ -88,10 +86,9 @@ static int read_document(struct oneib_reader *reader, struct restrictions *restr
         return -1;
     struct oneib_element root = oneib_reader_enter(reader);
     int outcome;
-    while ((outcome = oneib_reader_child(reader, &root, err)) > 0) {
+    while ((outcome = oneib_reader_child(reader, &root, err)) > 0)
         if (read_setting(reader, restrictions, err) < 0)
             return -1;
-    }
     return outcome < 0 ? -1 : oneib_reader_finish(reader, err);
 }
 

@@ -181,12 +181,6 @@ static void remember(struct oneib_client *client, const struct oneib_request *re
         client->asked[client->asked_count++] = *request;
 }
 
-static int fail_as_told(const struct oneib_answer *answer, struct oneib_error *err)
-{
-    oneib_answer_error(answer, err);
-    return -1;
-}
-
 /* The one answer to a request: a refusal too, after which the connection is as good as before. */
 static int take_answer(void *context, const struct oneib_answer *answer, struct oneib_error *err)
 {
@@ -202,8 +196,10 @@ static int ask_for_one(struct oneib_client *client, const struct oneib_request *
     const struct oneib_taker taker = {begin_nothing, take_answer, answer};
     if (oneib_client_ask(client, request, wait_ms + ONEIB_CLIENT_PATIENCE_MS, &taker, err) < 0)
         return -1;
-    if (answer->kind == ONEIB_ANSWER_FAILED)
-        return fail_as_told(answer, err);
+    if (answer->kind == ONEIB_ANSWER_FAILED) {
+        oneib_answer_error(answer, err);
+        return -1;
+    }
     if (answer->kind != kind)
         return oneib_client_unexpected(answer, err);
     if (request->kind != ONEIB_REQUEST_ANNOUNCE)

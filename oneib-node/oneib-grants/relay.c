@@ -128,11 +128,6 @@ static int follow_links(struct oneib_relay *relay, struct oneib_error *err)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-static double earlier(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 static long wait_ms(const struct oneib_relay *relay)
 {
     const double now = oneib_now_ms();
@@ -141,7 +136,7 @@ static long wait_ms(const struct oneib_relay *relay)
         return RETRY_MS;
     for (size_t i = 0; i < relay->setup.count; i++)
         if (!relay->links[i].connected)
-            due = earlier(due, relay->links[i].due_ms);
+            due = oneib_sooner(due, relay->links[i].due_ms);
     return due > now ? (long)(due - now) + 1 : 0;
 }
 
