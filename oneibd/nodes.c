@@ -76,17 +76,6 @@ void oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identitie
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static bool is_same_list(const struct oneib_grant_list *list, const struct oneib_grant *grants,
-                         size_t count)
-{
-    if (!list || list->count != count)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!oneib_grant_equal(&list->items[i], &grants[i]))
-            return false;
-    return true;
-}
-
 /* With more of them than are remembered the newest one shares the place of the one before, which
  * is older: the node has to be as quick as for that one. */
 static void owe(struct oneib_node *node, double now)
@@ -105,7 +94,8 @@ static bool is_question_due(const struct oneib_node *node)
 void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
                       const struct oneib_grant *grants, size_t count, double now, bool *changed)
 {
-    *changed = is_question_due(node) || !is_same_list(node->sent, grants, count);
+    *changed =
+        is_question_due(node) || !node->sent || !oneib_grant_list_is(node->sent, grants, count);
     if (!*changed)
         return;
     oneib_told_send(&node->told, grants, count);

@@ -458,7 +458,7 @@ static void read_grants(struct node *node)
         fprintf(stderr, "oneib-grants-standin: %s" GRANTS " is none of a node's\n", node->name);
         return;
     }
-    if (node->serial > 0 && oneib_grant_list_equal(&node->list, &list))
+    if (node->serial > 0 && oneib_grant_list_is(&node->list, list.items, list.count))
         return;
     node->list = list;
     node->serial++;

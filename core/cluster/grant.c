@@ -31,12 +31,13 @@ const struct oneib_grant *oneib_grant_list_find(const struct oneib_grant_list *l
     return ONEIB_FIND(&wanted, list->items, list->count, compare_items);
 }
 
-bool oneib_grant_list_equal(const struct oneib_grant_list *a, const struct oneib_grant_list *b)
+bool oneib_grant_list_is(const struct oneib_grant_list *list, const struct oneib_grant *grants,
+                         size_t count)
 {
-    if (a->count != b->count)
+    if (list->count != count)
         return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (!oneib_grant_equal(&a->items[i], &b->items[i]))
+    for (size_t i = 0; i < count; i++)
+        if (!oneib_grant_equal(&list->items[i], &grants[i]))
             return false;
     return true;
 }

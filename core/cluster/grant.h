@@ -44,7 +44,8 @@ bool oneib_grant_equal(const struct oneib_grant *a, const struct oneib_grant *b)
 /* Binary search; NULL when absent. */
 const struct oneib_grant *oneib_grant_list_find(const struct oneib_grant_list *list, uint32_t vm_id,
                                                 uint8_t nic_id);
-bool oneib_grant_list_equal(const struct oneib_grant_list *a, const struct oneib_grant_list *b);
+bool oneib_grant_list_is(const struct oneib_grant_list *list, const struct oneib_grant *grants,
+                         size_t count);
 /* Whether a record is what the grant allows: same VM, NIC, network, device, port, key, and VF where
  * the grant names one; not wider than it. Its GUID and stage are not looked at. */
 bool oneib_grant_allows(const struct oneib_grant *grant, const struct oneib_vf_record *record);
