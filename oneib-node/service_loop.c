@@ -210,14 +210,13 @@ static int open_signals(int *signals, struct oneib_error *err)
 static void take_signals(struct service *service)
 {
     struct signalfd_siginfo signal;
-    while (read(service->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
+    while (read(service->signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
         if (signal.ssi_signo == SIGHUP)
             service->next_look = 0;
         else if (signal.ssi_signo == SIGUSR1)
             oneib_domain_feed_refresh(service->feed);
         else
             service->is_to_end = true;
-    }
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

@@ -132,12 +132,11 @@ void oneib_findings_keep(struct oneib_findings *findings,
                          const void *context)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < findings->count; i++) {
+    for (size_t i = 0; i < findings->count; i++)
         if (keeps(&findings->items[i], context))
             findings->items[kept++] = findings->items[i];
         else
             clear_finding(&findings->items[i]);
-    }
     findings->count = kept;
 }
 
@@ -213,12 +212,11 @@ ONEIB_ORDER(compare_findings, struct oneib_finding, oneib_finding_compare(left, 
 static void drop_repetitions(struct oneib_findings *findings)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < findings->count; i++) {
+    for (size_t i = 0; i < findings->count; i++)
         if (kept > 0 && compare_findings(&findings->items[kept - 1], &findings->items[i]) == 0)
             clear_finding(&findings->items[i]);
         else
             findings->items[kept++] = findings->items[i];
-    }
     findings->count = kept;
 }
 

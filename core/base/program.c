@@ -42,7 +42,7 @@ int oneib_program_begin(const struct oneib_program *program, int argc, char *con
     const size_t length = strlen(config);
     const char *asked = NULL;
     *given = (struct oneib_given){0};
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (!asked && asks_to_print(argv[i]))
             asked = argv[i];
         else if (program->takes_config && strcmp(argv[i], config) == 0 && i + 1 < argc)
@@ -56,7 +56,6 @@ int oneib_program_begin(const struct oneib_program *program, int argc, char *con
             given->word = argv[i];
         else
             return refuse(program, "it takes no ", argv[i]);
-    }
     if (asked)
         return print(program, asked);
     return program->word && !given->word ? refuse(program, "it lacks its argument, ", program->word)

@@ -239,24 +239,22 @@ bool oneib_host_is_heard(int8_t state)
 static void drop_older_networks(struct oneib_cloud *cloud)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->network_count; i++) {
+    for (size_t i = 0; i < cloud->network_count; i++)
         if (i + 1 < cloud->network_count && cloud->networks[i].id == cloud->networks[i + 1].id)
             oneib_network_clear(&cloud->networks[i]);
         else
             cloud->networks[kept++] = cloud->networks[i];
-    }
     cloud->network_count = kept;
 }
 
 static void drop_older_hosts(struct oneib_cloud *cloud)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->host_count; i++) {
+    for (size_t i = 0; i < cloud->host_count; i++)
         if (i + 1 < cloud->host_count && cloud->hosts[i].id == cloud->hosts[i + 1].id)
             oneib_host_clear(&cloud->hosts[i]);
         else
             cloud->hosts[kept++] = cloud->hosts[i];
-    }
     cloud->host_count = kept;
 }
 

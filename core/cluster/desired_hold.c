@@ -76,12 +76,11 @@ static void add_up(struct held_places *places, size_t per_owner)
 {
     size_t kept = 0;
     ONEIB_SORT(places->items, places->count, compare_places);
-    for (size_t i = 0; i < places->count; i++) {
+    for (size_t i = 0; i < places->count; i++)
         if (kept > 0 && compare_places(&places->items[kept - 1], &places->items[i]) == 0)
             places->items[kept - 1].limit++;
         else
             places->items[kept++] = places->items[i];
-    }
     places->count = kept;
     for (size_t i = 0; i < kept; i++)
         if (places->items[i].limit < per_owner)
@@ -425,12 +424,11 @@ static void hold_partition(struct hold *hold, const struct cluster_partition *cl
 static void restore_order(struct oneib_partition_table *table)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count; i++)
         if (table->items[i].member_count)
             table->items[kept++] = table->items[i];
         else
             free(table->items[i].members);
-    }
     table->count = kept;
     ONEIB_SORT(table->items, kept, oneib_partition_compare_keys);
 }

@@ -51,13 +51,12 @@ static void settle_owners(struct oneib_work *work)
     for (size_t i = 0; i < work->port_count; i++) {
         const struct oneib_port_owner *port = &work->ports[i];
         struct oneib_port_owner *owner = kept ? &work->ports[kept - 1] : NULL;
-        if (!owner || owner->guid != port->guid) {
+        if (!owner || owner->guid != port->guid)
             work->ports[kept++] = *port;
-        } else if (owner->host_id == port->host_id) {
+        else if (owner->host_id == port->host_id)
             owner->pkeys_max = smaller_known(owner->pkeys_max, port->pkeys_max);
-        } else if (last_host != port->host_id) {
+        else if (last_host != port->host_id)
             say_port_conflict(work, owner, port->host_id);
-        }
         last_host = port->host_id;
     }
     work->port_count = kept;

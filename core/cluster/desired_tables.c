@@ -379,12 +379,11 @@ static void limit_owners(struct oneib_work *work, struct table *table)
     if (work->policy->per_owner_max == 0 || table->entry_count <= work->policy->per_owner_max)
         return;
     mark_excess(work, table);
-    for (size_t i = 0; i < table->entry_count; i++) {
+    for (size_t i = 0; i < table->entry_count; i++)
         if (!table->entries[i].is_excess)
             table->entries[kept++] = table->entries[i];
         else
             note_excess(work, table, &table->entries[i]);
-    }
     table->entry_count = kept;
 }
 

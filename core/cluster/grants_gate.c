@@ -561,12 +561,11 @@ static void list_shortages(struct gating *gating)
         if (gating->entries[i].is_kept)
             shortages[count++] = (struct shortage){.guid = gating->entries[i].guid, .kept = 1};
     oneib_stable_sort(shortages, count, sizeof *shortages, compare_shortages);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (kept && shortages[kept - 1].guid == shortages[i].guid)
             shortages[kept - 1].kept++;
         else
             shortages[kept++] = shortages[i];
-    }
     for (size_t i = 0; i < kept; i++)
         shortages[i].room = room_of(gating->input->desired, shortages[i].guid);
     gating->shortages = shortages;

@@ -18,12 +18,11 @@ static size_t merge_shares(struct share *shares, size_t count)
 {
     size_t kept = 0;
     ONEIB_SORT(shares, count, compare_shares);
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++)
         if (shares[i].network_id == shares[kept].network_id)
             shares[kept].items++;
         else
             shares[++kept] = shares[i];
-    }
     return kept + 1;
 }
 

@@ -265,12 +265,11 @@ static size_t merge_tallies(struct tally *tallies, size_t count)
 {
     size_t kept = 0;
     ONEIB_SORT(tallies, count, compare_networks);
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++)
         if (tallies[i].network_id == tallies[kept].network_id)
             add_up(&tallies[kept], &tallies[i]);
         else
             tallies[++kept] = tallies[i];
-    }
     ONEIB_SORT(tallies, kept + 1, compare_sizes);
     return kept + 1;
 }

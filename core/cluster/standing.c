@@ -52,12 +52,11 @@ enum oneib_standing oneib_standing_of_bindings(const struct oneib_subnet *subnet
                                                size_t count)
 {
     enum oneib_standing standing = standing_of_binding(subnet, &bindings[0]);
-    for (size_t i = 1; i < count && standing == ONEIB_IN_FORCE; i++) {
+    for (size_t i = 1; i < count && standing == ONEIB_IN_FORCE; i++)
         if (share_a_virtual_port(&bindings[0], &bindings[i]))
             standing = ONEIB_PORT_UNSEEN;
         else if (bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER)
             standing = standing_of_binding(subnet, &bindings[i]);
-    }
     return standing;
 }
 

@@ -280,12 +280,11 @@ static void drop_aliases_and_strays(struct reader *reader)
 {
     struct oneib_subnet *subnet = reader->subnet;
     size_t kept = 0;
-    for (size_t i = 0; i < subnet->port_count; i++) {
+    for (size_t i = 0; i < subnet->port_count; i++)
         if (reader->progress[i].lid_alias || subnet->ports[i].guid == 0)
             forget_table(&subnet->ports[i]);
         else
             subnet->ports[kept++] = subnet->ports[i];
-    }
     subnet->port_count = kept;
 }
 

@@ -170,12 +170,11 @@ static void move_networks(struct oneib_cloud *read, const struct oneib_id_set *r
                           struct oneib_cloud *cloud)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->network_count; i++) {
+    for (size_t i = 0; i < cloud->network_count; i++)
         if (oneib_id_set_has(replaced, cloud->networks[i].id))
             oneib_network_clear(&cloud->networks[i]);
         else
             cloud->networks[kept++] = cloud->networks[i];
-    }
     if (read->network_count)
         memcpy(cloud->networks + kept, read->networks,
                read->network_count * sizeof *read->networks);
@@ -187,12 +186,11 @@ static void move_hosts(struct oneib_cloud *read, const struct oneib_id_set *repl
                        struct oneib_cloud *cloud)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->host_count; i++) {
+    for (size_t i = 0; i < cloud->host_count; i++)
         if (oneib_id_set_has(replaced, cloud->hosts[i].id))
             oneib_host_clear(&cloud->hosts[i]);
         else
             cloud->hosts[kept++] = cloud->hosts[i];
-    }
     if (read->host_count)
         memcpy(cloud->hosts + kept, read->hosts, read->host_count * sizeof *read->hosts);
     cloud->host_count = kept + read->host_count;

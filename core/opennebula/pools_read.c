@@ -100,24 +100,22 @@ int oneib_pools_check_oned(const struct oneib_pools *pools, struct oneib_error *
 static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->network_count; i++) {
+    for (size_t i = 0; i < cloud->network_count; i++)
         if (oneib_id_set_has(ids, cloud->networks[i].id))
             oneib_network_clear(&cloud->networks[i]);
         else
             cloud->networks[kept++] = cloud->networks[i];
-    }
     cloud->network_count = kept;
 }
 
 static void forget_hosts(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < cloud->host_count; i++) {
+    for (size_t i = 0; i < cloud->host_count; i++)
         if (oneib_id_set_has(ids, cloud->hosts[i].id))
             oneib_host_clear(&cloud->hosts[i]);
         else
             cloud->hosts[kept++] = cloud->hosts[i];
-    }
     cloud->host_count = kept;
 }
 

@@ -259,12 +259,11 @@ static bool shows_all_with_keys(const struct oneib_vport_owner *owner, const str
 static void drop_vports_of(struct oneib_subnet *subnet, oneib_guid owner, size_t *added)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < subnet->port_count; i++) {
+    for (size_t i = 0; i < subnet->port_count; i++)
         if (subnet->ports[i].owner != owner)
             subnet->ports[kept++] = subnet->ports[i];
         else
             free(subnet->ports[i].pkeys);
-    }
     *added -= subnet->port_count - kept;
     subnet->port_count = kept;
 }
