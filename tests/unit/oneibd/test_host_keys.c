@@ -106,7 +106,7 @@ static void what_a_daemon_of_the_ledger_has_signed_counts(void **state)
 static void what_is_forged_changes_nothing_and_is_written_over(void **state)
 {
     (void)state;
-    static const char *const forged[] = {"", "0x0102", "0x0101,0x0102", "garbage"};
+    static const char *const forged[] = {"0x0101", "", "0x0102", "0x0101,0x0102", "garbage"};
     pin();
     read_host("0x0101", &own);
     settle();
@@ -202,10 +202,53 @@ static void the_writer_alone_takes_a_key_out(void **state)
     const struct oneib_host *host = read_host("0x0102,0x0103", &other);
     settle();
     assert_holds(host, "0x0101,0x0102,0x0103", true);
+    host = read_host("0x0105,0x0106", &other);
+    settle();
+    assert_holds(host, "0x0101,0x0102,0x0103,0x0105,0x0106", true);
     is_writer = false;
     host = read_host("0x0103", &other);
     settle();
     assert_holds(host, "0x0103", false);
+}
+
+static void what_is_no_list_of_keys_takes_none_out_whatever_its_seal(void **state)
+{
+    (void)state;
+    pin();
+    is_writer = false;
+    read_host("0x0101", &own);
+    settle();
+    const struct oneib_host *host = read_host("garbage", &own);
+    settle();
+    assert_holds(host, "0x0101", true);
+}
+
+/* After a start. */
+static void of_a_host_that_is_not_pinned_either_garbage_says_nothing(void **state)
+{
+    (void)state;
+    const struct oneib_host *host = read_host("garbage", NULL);
+    settle();
+    settle();
+    assert_true(host->keys_invalid);
+    ledger_is_broken = true;
+    read_host("0x0101", NULL);
+    settle();
+    assert_int_equal(known.count, 0);
+}
+
+static void what_the_writer_has_written_is_what_the_host_may_hold(void **state)
+{
+    (void)state;
+    pin();
+    struct oneib_host *host = read_host("0x0101", &own);
+    settle();
+    const struct oneib_host_keys_trust whom = trust();
+    host->key_count = 0;
+    oneib_host_keys_wrote(&known, &whom, host);
+    host = read_host("", &own);
+    settle();
+    assert_holds(host, "", false);
 }
 
 static void a_ledger_that_cannot_be_read_makes_nothing_believed(void **state)
@@ -255,6 +298,9 @@ int main(void)
         test(what_is_said_of_a_host_that_is_not_pinned_counts),
         test(a_host_that_is_forgotten_holds_nothing),
         test(the_writer_alone_takes_a_key_out),
+        test(what_is_no_list_of_keys_takes_none_out_whatever_its_seal),
+        test(of_a_host_that_is_not_pinned_either_garbage_says_nothing),
+        test(what_the_writer_has_written_is_what_the_host_may_hold),
         test(a_ledger_that_cannot_be_read_makes_nothing_believed),
         test(a_host_that_is_missing_from_a_reading_is_remembered),
     };
