@@ -136,7 +136,7 @@ static void take_daemon(struct reading *reading, const struct oneib_value *value
                       values[0].length < sizeof daemon.address &&
                       strlen(values[0].text) == values[0].length;
     if (fits)
-        memcpy(daemon.address, values[0].text, values[0].length + 1);
+        memcpy(daemon.address, values[0].text, values[0].length);
     if (!fits || !take_public_key(&values[1], daemon.curve) ||
         !take_public_key(&values[2], daemon.sign) || !take_time(&values[3], &daemon.since) ||
         oneib_ledger_set_daemon(&reading->ledger, &daemon, &ignored) < 0 ||

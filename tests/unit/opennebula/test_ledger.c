@@ -37,6 +37,22 @@ static struct oneib_error err;
     "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST>"                               \
     "<HOST_PORT><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port                             \
     "</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
+#define HOST_WITH(key, since) "<HOST><ID>3</ID><KEY>" key "</KEY>" since "</HOST>"
+#define SINCE "<SINCE>5</SINCE>"
+#define FENCED_PORT_WITH(field)                                                                    \
+    "<FENCED_PORT><GUID>0x0000000000100003</GUID><HOST>3</HOST><PORT>7</PORT><STATE>down</STATE>"  \
+    "<SWITCH>0x0000000000200000</SWITCH>" field "</FENCED_PORT>"
+#define NUMBERED(id)                                                                               \
+    "<DOCUMENT><ID>" id "</ID><UID>0</UID><GID>0</GID><NAME>oneib</NAME><TYPE>6231</TYPE>" CLOSED  \
+    "<TEMPLATE>" HEAD "</TEMPLATE></DOCUMENT>"
+#define OTHER_KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ADDRESS "tcp://10.0.0.1:9678"
+#define DAEMON(address, curve, sign, since)                                                        \
+    "<DAEMON><ADDRESS>" address "</ADDRESS><CURVE>" curve "</CURVE><SIGN>" sign "</SIGN>" since    \
+    "</DAEMON>"
+#define NETWORK_WITH(fields) "<NETWORK><ID>7</ID><PKEY>0x0101</PKEY>" fields "</NETWORK>"
+#define RESTING_WITH(fields) "<RESTING><NETWORK>9</NETWORK><PKEY>0x0102</PKEY>" fields "</RESTING>"
+#define OWNER "<OWNER>12</OWNER>"
 #define LEDGER(entries) DOCUMENT("0", "0", "6231", CLOSED, HEAD entries)
 
 static void parse(const char *xml, struct oneib_kept_ledger *kept)
@@ -66,6 +82,24 @@ static void a_ledger_is_read(void **state)
     assert_int_equal(kept.ledger.next, 0x104);
     assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->pkey, 0x101);
     assert_int_equal(oneib_ledger_resting(&kept.ledger, 0x102)->network_id, 9);
+    oneib_kept_ledger_clear(&kept);
+}
+
+static void levels_hosts_and_daemons_are_read(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse(LEDGER(NETWORK_WITH(OWNER SINCE "<SL>15</SL>") HOST_WITH(OTHER_KEY, SINCE)
+                     DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
+          &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->sl, 15);
+    assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[0], 0x01);
+    assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[31], 0xef);
+    assert_int_equal(kept.ledger.daemon_count, 1);
+    assert_string_equal(kept.ledger.daemons[0].address, ADDRESS);
+    assert_int_equal(kept.ledger.daemons[0].curve[1], 0x11);
+    assert_int_equal(kept.ledger.daemons[0].sign[1], 0x23);
     oneib_kept_ledger_clear(&kept);
 }
 
@@ -135,7 +169,34 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(NETWORK("7", "0x7fff")),
         LEDGER(NETWORK("-1", "0x0101")),
         LEDGER("<NETWORK><ID>7</ID><PKEY>0x0101</PKEY></NETWORK>"),
+        LEDGER(NETWORK_WITH(OWNER)),
+        LEDGER(NETWORK_WITH(SINCE)),
+        LEDGER(NETWORK_WITH(OWNER SINCE "<SL>0</SL>")),
+        LEDGER(NETWORK_WITH(OWNER SINCE "<SL>16</SL>")),
+        LEDGER(RESTING_WITH(OWNER)),
+        LEDGER(RESTING_WITH(SINCE)),
         LEDGER(RESTING("0x8001")),
+        LEDGER(HOST_WITH(OTHER_KEY, "")),
+        LEDGER(HOST_WITH(OTHER_KEY, SINCE) HOST_WITH(OTHER_KEY, SINCE)),
+        LEDGER(HOST_WITH("g" OTHER_KEY, SINCE)),
+        LEDGER(
+            HOST_WITH("g023456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", SINCE)),
+        LEDGER(
+            HOST_WITH("0g23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", SINCE)),
+        LEDGER(HOST_AND_PORT(
+            "3", "0x0000000000100003",
+            "7") "<HOST_PORT><GUID>0x0000000000100003</GUID><HOST>3</HOST><PORT>7</PORT>" SINCE
+                 "<SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"),
+        LEDGER(HOST_WITH(
+            OTHER_KEY,
+            SINCE) "<HOST_PORT><GUID>0x0000000000100003</GUID><HOST>3"
+                   "</HOST><PORT>7</PORT><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"),
+        LEDGER(DAEMON("udp://10.0.0.1:1", HOST_KEY, OTHER_KEY, SINCE)),
+        LEDGER(DAEMON(ADDRESS, "00", OTHER_KEY, SINCE)),
+        LEDGER(DAEMON(ADDRESS, HOST_KEY, "00", SINCE)),
+        LEDGER(DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, "")),
+        LEDGER(DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)
+                   DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
         LEDGER(HOST_AND_PORT("4", "0x0000000000100003", "7")), /* of no host that is there */
         LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "0")),
         LEDGER(HOST_AND_PORT("3", "0x0000000000000000", "7")),
@@ -146,6 +207,12 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000000000", "7", "down")),
         LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "256", "down")),
         LEDGER("<FENCE><ASKED>2</ASKED><HOST>3</HOST><SINCE>5</SINCE></FENCE>"),
+        LEDGER("<FENCE><HOST>3</HOST><SINCE>5</SINCE><WISH>closed</WISH></FENCE>"),
+        LEDGER("<FENCE><ASKED>2</ASKED><HOST>3</HOST><WISH>closed</WISH></FENCE>"),
+        LEDGER(FENCE("3") FENCED_PORT_WITH(SINCE)),
+        LEDGER(FENCE("3") FENCED_PORT_WITH("<ANSWER>2</ANSWER>")),
+        DOCUMENT("0", "0", "6231", CLOSED,
+                 "<VERSION>1</VERSION><SERIAL>1</SERIAL><NEXT>260</NEXT>"),
         LEDGER("<HOST><ID>3</ID><KEY>abcd</KEY><SINCE>5</SINCE></HOST>"),
         DOCUMENT("0", "0", "6231", CLOSED,
                  "<VERSION>2</VERSION><SERIAL>1</SERIAL><NEXT>0x0</NEXT>"),
@@ -179,6 +246,20 @@ static void among_several_documents_only_administrators_count(void **state)
     oneib_kept_ledger_clear(&kept);
     must_be(ONEIB_LEDGER_BROKEN, "<DOCUMENT_POOL>" LEDGER("") LEDGER("") "</DOCUMENT_POOL>");
     must_be(ONEIB_LEDGER_ABSENT, "<DOCUMENT_POOL></DOCUMENT_POOL>");
+}
+
+/* The lowest is kept when somebody adopts, and the highest goes first. */
+static void of_several_ledgers_the_lowest_and_the_highest_are_known(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse("<DOCUMENT_POOL>" NUMBERED("4") NUMBERED("2") NUMBERED("9")
+              NUMBERED("5") "</DOCUMENT_POOL>",
+          &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_BROKEN);
+    assert_int_equal(kept.document_id, 2);
+    assert_int_equal(kept.highest_id, 9);
+    oneib_kept_ledger_clear(&kept);
 }
 
 static void a_document_within_another_is_no_ledger(void **state)
@@ -225,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_is_read),
+        cmocka_unit_test(levels_hosts_and_daemons_are_read),
         cmocka_unit_test(what_was_measured_of_the_fabric_is_read),
         cmocka_unit_test(fences_are_read),
         cmocka_unit_test(a_ledger_of_a_real_oned_is_read),
@@ -233,6 +315,7 @@ int main(void)
         cmocka_unit_test(what_oneib_does_not_write_breaks_it),
         cmocka_unit_test(a_key_or_a_network_twice_breaks_it),
         cmocka_unit_test(among_several_documents_only_administrators_count),
+        cmocka_unit_test(of_several_ledgers_the_lowest_and_the_highest_are_known),
         cmocka_unit_test(a_document_within_another_is_no_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
