@@ -684,6 +684,44 @@ static void a_nic_whose_network_is_gone_is_named(void **state)
     assert_no_finding(scene, "network-missing");
 }
 
+static void who_is_refused_is_counted_by_nic_and_by_vm(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_empty_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 10, 1, 4, 1);
+    add_nic(scene, 10, 2, 4, 1);
+    add_nic(scene, 11, 0, 4, 1);
+    compute(scene);
+    assert_int_equal(4, oneib_desired_cluster(&scene->desired, 4)->refused);
+    assert_int_equal(2, oneib_desired_cluster(&scene->desired, 4)->refused_vms);
+}
+
+static void the_bindings_of_each_nic_are_found(void **state)
+{
+    struct scene *scene = *state;
+    size_t count;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    struct oneib_attachment *leaving = add_nic(scene, 10, 0, 4, 1);
+    leaving->phase = ONEIB_MIGRATING;
+    leaving->source_host_id = 2;
+    add_nic(scene, 11, 0, 4, 2);
+    add_nic(scene, 12, 0, 4, 2)->phase = ONEIB_ABSENT;
+    compute(scene);
+    for (size_t i = 0; i < 2; i++) {
+        const struct oneib_desired_binding *first =
+            oneib_desired_bindings(&scene->desired, i, &count);
+        assert_non_null(first);
+        assert_int_equal(first->attachment, i);
+        assert_int_equal(count, i == 0 ? 2 : 1);
+    }
+    assert_null(oneib_desired_bindings(&scene->desired, 2, &count));
+    assert_int_equal(count, 0);
+}
+
 static void members_follow_their_networks_new_key(void **state)
 {
     struct scene *scene = *state;
@@ -1266,6 +1304,8 @@ int main(void)
         SCENE_TEST(a_nic_that_its_network_does_not_know_of_gets_nothing),
         SCENE_TEST(a_nic_that_its_network_does_not_know_of_bars_nobody_on_its_host),
         SCENE_TEST(a_nic_whose_network_is_gone_is_named),
+        SCENE_TEST(who_is_refused_is_counted_by_nic_and_by_vm),
+        SCENE_TEST(the_bindings_of_each_nic_are_found),
         SCENE_TEST(members_follow_their_networks_new_key),
         SCENE_TEST(a_network_whose_key_was_taken_away_reaches_nobody),
         SCENE_TEST(a_hostile_network_name_never_reaches_the_file),
