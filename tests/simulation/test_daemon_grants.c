@@ -241,9 +241,15 @@ static void a_start_costs_one_writing_of_its_host(void **state)
     connect_node();
     await_free("64");
     const unsigned before = calls_of("one.host.update");
-    await_list(scene_vm(played.red, HOST), true, true);
+    uint32_t vm;
+    MUST(lab_vm_create(scene(), "vm", &played.red, 1, &vm, &err));
+    MUST(lab_vm_deploy(scene(), vm, HOST, &err));
+    await_list(vm, true, true);
     await_holds(HOST, FULL(RED));
     await_free("63");
+    has_vf(vm, RED, ONEIB_VF_OPEN);
+    report();
+    MUST(lab_vm_running(scene(), vm, &err));
     lab_sleep_ms(500); /* nothing comes after it */
     assert_int_equal(calls_of("one.host.update"), before + 1);
     host_attribute(HOST, "IB_KEYS", keys, sizeof keys);
