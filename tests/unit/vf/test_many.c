@@ -109,10 +109,12 @@ static void more_requests_than_the_service_remembers_are_refused(void **state)
     oneib_vfs_ticket ticket;
     wanted.pkey_wait_ms = 30000;
     const oneib_vfs_ticket first = begin(&wanted);
+    oneib_vfs_ticket last = 0;
     for (size_t i = 1; i < ONEIB_VF_TICKETS_MAX; i++)
-        begin(&wanted);
+        last = begin(&wanted);
     assert_int_equal(have(&wanted, &record, &ticket, &err), -1);
     assert_is_about(&err, ONEIB_ERROR_REFUSED, "4096 requests wait on this host already");
+    assert_int_equal(oneib_vfs_progress(vfs, last, &record, &err), ONEIB_VFS_BUSY);
     oneib_vfs_forget(vfs, first);
     assert_int_equal(have(&wanted, &record, &ticket, &err), 0);
     assert_true(ticket != first);
