@@ -246,6 +246,32 @@ static void a_vf_whose_record_was_lost_is_closed_by_its_address(void **state)
     assert_false(has_guid(0));
 }
 
+static void who_releases_a_vf_by_its_address_waits_for_that_one(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE_VF, 43, 0);
+    struct oneib_released released;
+    struct oneib_vf_record record;
+    struct wanted preparing = wanted_of(44, 0, OTHER_KEY);
+    oneib_vfs_ticket ticket;
+    give_key(43, 0);
+    preparing.pkey_wait_ms = 30000;
+    begin(&preparing);
+    sm_let_guids_go(false);
+    vfs->guid_wait_ms = 30000;
+    request.vf = tree_vf_pci(&hca, 0);
+    assert_int_equal(oneib_vfs_release_vf(vfs, &request, &released, &ticket, &err), 0);
+    take_step();
+    assert_int_equal(oneib_vfs_progress(vfs, ticket, &record, &err), ONEIB_VFS_BUSY);
+    sm_let_guids_go(true);
+    for (int i = 0; i < 100 && find_record(43, 0, &record); i++)
+        take_step();
+    take_step();
+    /* Another VM's is being prepared still. */
+    assert_int_equal(oneib_vfs_progress(vfs, ticket, &record, &err), ONEIB_VFS_DONE);
+}
+
 static void a_recorded_vf_is_released_for_its_own_vm_only(void **state)
 {
     (void)state;
@@ -324,6 +350,7 @@ int main(void)
         IN_SCENE(a_vf_that_no_adapter_shows_is_not_called_free),
         IN_SCENE(a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free),
         IN_SCENE(a_vf_whose_record_was_lost_is_closed_by_its_address),
+        IN_SCENE(who_releases_a_vf_by_its_address_waits_for_that_one),
         IN_SCENE(a_recorded_vf_is_released_for_its_own_vm_only),
         IN_SCENE(what_somebody_uses_is_not_closed_by_its_address),
         IN_SCENE(what_is_no_vf_is_not_closed_by_its_address),
