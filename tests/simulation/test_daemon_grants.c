@@ -510,7 +510,7 @@ static void no_key_that_a_host_may_hold_makes_room_for_another(void **state)
     }
     assert_false(is_granted(vm));
     assert_true(names_key(last));
-    played.follows = played.list; /* it has none of them */
+    await_list(vm, false, true); /* it has none of them */
     await_list(vm, true, true);
     await_holds(HOST, FULL(RED));
     assert_false(names_key(last));
