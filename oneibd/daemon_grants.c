@@ -609,7 +609,10 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
     struct snapshots snapshots;
     struct oneib_gate gate = {0};
     oneib_daemon_hear(daemon);
+    /* What has come since the lists were made is new to them still. */
+    const enum oneib_nodes_news news = daemon->nodes.news;
     look_at_nodes(daemon, &snapshots);
+    daemon->nodes.news = news;
     const struct oneib_gate_input input = {
         .cloud = &snapshot->cloud,
         .desired = &snapshot->desired,

@@ -129,13 +129,22 @@ static void acknowledge(struct oneib_node *node, uint64_t serial)
     memmove(node->owed, node->owed + done, node->owed_count * sizeof *node->owed);
 }
 
+static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
+{
+    if (nodes->news < news)
+        nodes->news = news;
+}
+
 /* A service that has begun anew follows nothing: the list that it was sent is owed again. */
-static void follow(struct oneib_node *node, uint64_t serial, double now)
+static void follow(struct oneib_nodes *nodes, struct oneib_node *node, uint64_t serial, double now)
 {
     if (serial < node->follows && node->serial > 0 && node->owed_count == 0)
         owe(node, now);
     node->follows = serial;
+    const bool owed = node->owed_count > 0;
     acknowledge(node, serial);
+    if (owed && node->owed_count == 0)
+        tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
 }
 
 /* Lists that were sent while it believed another one are owed from now on. */
@@ -202,12 +211,6 @@ static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE
     memcpy(node->boot, boot, ONEIB_NONCE_SIZE);
 }
 
-static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
-{
-    if (nodes->news < news)
-        nodes->news = news;
-}
-
 /* What it was told, and has let go of. */
 static void forget_told(struct oneib_node *node, double now)
 {
@@ -232,7 +235,7 @@ void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
         oneib_told_before(&node->told, report->records, report->count, now);
     node->has_told_all |= report->complete;
     note_machine(node, report->boot, now);
-    follow(node, follows, now);
+    follow(nodes, node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;
     node->unseen = report->unseen;

@@ -417,6 +417,24 @@ static void following_is_news_for_whoever_waits_for_it(void **state)
     assert_int_equal(oneib_nodes_news(&nodes, 20), ONEIB_NODES_NOTHING);
 }
 
+/* Whatever it did before that, its list was made without it. */
+static void following_is_news_though_nobody_looked_since_the_list_was_sent(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    look(0);
+    list(node, 42, 0);
+    hear(node, 0, 5);
+    assert_int_equal(oneib_nodes_news(&nodes, 0), ONEIB_NODES_LATER);
+    nodes.news = ONEIB_NODES_NOTHING;
+    hear(node, node->serial, 10);
+    assert_int_equal(oneib_nodes_news(&nodes, 10), ONEIB_NODES_LATER);
+    look(10);
+    hear(node, node->serial, 20);
+    assert_int_equal(oneib_nodes_news(&nodes, 20), ONEIB_NODES_NOTHING);
+}
+
 static void another_table_is_news_and_the_same_is_none(void **state)
 {
     (void)state;
@@ -630,6 +648,7 @@ int main(void)
         test(a_node_that_reports_no_more_has_no_ports),
         test(a_node_that_reports_no_more_is_silent),
         test(following_is_news_for_whoever_waits_for_it),
+        test(following_is_news_though_nobody_looked_since_the_list_was_sent),
         test(another_table_is_news_and_the_same_is_none),
         test(two_machines_with_one_key_are_as_good_as_silent),
         test(a_host_that_was_started_anew_is_one_machine),
