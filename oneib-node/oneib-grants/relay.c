@@ -130,14 +130,13 @@ static int follow_links(struct oneib_relay *relay, struct oneib_error *err)
 
 static long wait_ms(const struct oneib_relay *relay)
 {
-    const double now = oneib_now_ms();
     double due = relay->said_ms + ONEIB_RELAY_PAUSE_MS;
-    if (relay->has_news || due <= now)
+    if (relay->has_news || oneib_ms_until(due) == 0)
         return RETRY_MS;
     for (size_t i = 0; i < relay->setup.count; i++)
         if (!relay->links[i].connected)
             due = oneib_sooner(due, relay->links[i].due_ms);
-    return due > now ? (long)(due - now) + 1 : 0;
+    return oneib_ms_until(due);
 }
 
 /* While oneib-node has no room, frames wait where they are: in the queues, then with the daemon. */
