@@ -809,16 +809,23 @@ static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void
     assert_non_null(partition_of(&played->gate.table, 0x51));
 }
 
+/* What was settled ends on a port with room for so many, the default partition's entry among them;
+ * another cluster and an operator's partition are to come. */
+static void end_vm_where_two_come(struct grant_scene *played, uint16_t pkeys_max)
+{
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = pkeys_max;
+    want_static_at(played, port_of(1));
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    end_vm(played);
+    pass(played);
+}
+
 static void an_operators_partition_comes_into_the_last_place(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 4; /* with the default partition */
-    add_network(&played->scene, 8, 0x102);
-    add_nic(&played->scene, 5, 0, 8, 1);
-    want_static_at(played, port_of(1));
-    end_vm(played);
-    pass(played);
+    end_vm_where_two_come(played, 4);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x102, port_of(1), "full");
     assert_gated(played, 0x50, port_of(1), "full");
@@ -828,13 +835,8 @@ static void a_clusters_key_waits_beside_what_the_operators_partitions_have(void 
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
     PUT_IN_FORCE(played, "some", 0x50, port_of(1));
-    want_static_at(played, port_of(1));
-    add_network(&played->scene, 8, 0x102);
-    add_nic(&played->scene, 5, 0, 8, 1);
-    end_vm(played);
-    pass(played);
+    end_vm_where_two_come(played, 3);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x50, port_of(1), "full");
     assert_gated(played, 0x102, port_of(1), "none");
@@ -845,12 +847,7 @@ static void the_place_of_an_operators_partition_that_waits_is_not_lost(void **st
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3;
-    add_network(&played->scene, 8, 0x102);
-    add_nic(&played->scene, 5, 0, 8, 1);
-    want_static_at(played, port_of(1));
-    end_vm(played);
-    pass(played);
+    end_vm_where_two_come(played, 3);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x102, port_of(1), "full");
     assert_gated(played, 0x50, port_of(1), "none");

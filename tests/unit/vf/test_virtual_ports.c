@@ -558,16 +558,22 @@ static void the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it(void *
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
 
-/* The service was killed while it watched that. */
-static void a_link_that_was_left_up_before_its_key_is_not_called_open(void **state)
+/* It was open, and its key went: the link is up, and it is waited for. */
+static void wait_with_the_link_up(void)
 {
-    (void)state;
     struct oneib_vf_record record;
     give_right(&record);
     set_entry(0, DEFAULT);
     glance();
     glance_later();
     assert_true(is_link_up());
+}
+
+/* The service was killed while it watched that. */
+static void a_link_that_was_left_up_before_its_key_is_not_called_open(void **state)
+{
+    (void)state;
+    wait_with_the_link_up();
     restart_engine();
     look();
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
@@ -633,12 +639,7 @@ static void a_link_that_is_up_without_its_key_is_not_taken_for_open(void **state
 static void what_is_not_granted_any_more_is_closed_while_its_key_is_waited_for(void **state)
 {
     (void)state;
-    struct oneib_vf_record record;
-    give_right(&record);
-    set_entry(0, DEFAULT);
-    glance();
-    glance_later();
-    assert_true(is_link_up());
+    wait_with_the_link_up();
     drop_grant(42, 1);
     tell_grants(true);
     assert_false(is_link_up());
