@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What nodes have said, written down for oneib. */
 #include "base/clock.h"
-#include "base/memory.h"
 #include "oneibd/daemon.h"
 #include "sync/heard.h"
 #include <stdlib.h>
@@ -11,18 +10,10 @@
 
 static int write_heard(struct oneib_daemon *daemon, double now, struct oneib_error *err)
 {
-    const struct oneib_nodes *nodes = &daemon->nodes;
-    struct oneib_node_snapshot *snapshots = oneib_alloc(nodes->count + 1, sizeof *snapshots);
-    for (size_t i = 0; i < nodes->count; i++)
-        snapshots[i] = (struct oneib_node_snapshot){
-            .host_id = nodes->items[i].identity.host_id,
-            .state = oneib_node_state(&nodes->items[i], now),
-            .records = nodes->items[i].records,
-            .record_count = nodes->items[i].record_count,
-        };
-    const int status = oneib_heard_write(oneib_config_state(&daemon->config), snapshots,
-                                         nodes->count, &daemon->grant_findings, err);
-    free(snapshots);
+    struct oneib_node_snapshot *said = oneib_nodes_said(&daemon->nodes, now);
+    const int status = oneib_heard_write(oneib_config_state(&daemon->config), said,
+                                         daemon->nodes.count, &daemon->grant_findings, err);
+    free(said);
     return status;
 }
 

@@ -178,14 +178,8 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
 
 static void compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes)
 {
-    const struct oneib_nodes *nodes = &daemon->nodes;
-    struct oneib_node_snapshot *said = oneib_alloc(nodes->count + 1, sizeof *said);
-    for (size_t i = 0; i < nodes->count; i++)
-        said[i] = (struct oneib_node_snapshot){.host_id = nodes->items[i].identity.host_id,
-                                               .table_known = nodes->items[i].table_known,
-                                               .records = nodes->items[i].records,
-                                               .record_count = nodes->items[i].record_count};
-    const struct oneib_node_table table = {said, nodes->count};
+    struct oneib_node_snapshot *said = oneib_nodes_said(&daemon->nodes, oneib_now_ms());
+    const struct oneib_node_table table = {said, daemon->nodes.count};
     oneib_host_attributes_compute(&daemon->snapshot.cloud, &table, daemon->leaves.items,
                                   daemon->leaves.count, attributes);
     free(said);

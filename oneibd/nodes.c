@@ -357,6 +357,20 @@ void oneib_nodes_read(struct oneib_nodes *nodes, double now,
     *snapshots = nodes->snapshots;
 }
 
+struct oneib_node_snapshot *oneib_nodes_said(const struct oneib_nodes *nodes, double now)
+{
+    struct oneib_node_snapshot *said = oneib_alloc(nodes->count + 1, sizeof *said);
+    for (size_t i = 0; i < nodes->count; i++)
+        said[i] = (struct oneib_node_snapshot){
+            .host_id = nodes->items[i].identity.host_id,
+            .state = oneib_node_state(&nodes->items[i], now),
+            .table_known = nodes->items[i].table_known,
+            .records = nodes->items[i].records,
+            .record_count = nodes->items[i].record_count,
+        };
+    return said;
+}
+
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now)
 {
     enum oneib_nodes_news news = nodes->news;

@@ -131,6 +131,9 @@ double oneib_node_unheard_ms(const struct oneib_node *node, double now);
  * more. */
 void oneib_nodes_read(struct oneib_nodes *nodes, double now,
                       const struct oneib_node_snapshot **snapshots);
+/* The same for who only tells it on, without what they were sent and told: nothing is less news for
+ * that. To be freed; its records are borrowed likewise. */
+struct oneib_node_snapshot *oneib_nodes_said(const struct oneib_nodes *nodes, double now);
 /* Whether something is news, by reports or because time has passed. */
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now);
 /* Milliseconds until time alone makes something news; `otherwise`: nothing before that. */
