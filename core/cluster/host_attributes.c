@@ -59,14 +59,39 @@ static void take_vf(const struct oneib_hosts_attributes *attributes, uint32_t ho
         host->vfs_free--;
 }
 
-static bool has_vf(const struct oneib_node_snapshot *node,
+/* A NIC for which a host's node has a VF. */
+struct held_vf {
+    uint32_t host_id, vm_id;
+    uint8_t nic_id;
+};
+
+/* Of all nodes. */
+struct held_vfs {
+    const struct oneib_node_table *nodes;
+    struct held_vf *items; /* owned; sorted */
+    size_t count, capacity;
+};
+
+ONEIB_ORDER_BY(compare_held, struct held_vf, host_id, vm_id, nic_id);
+
+static void list_held(const struct oneib_node_table *nodes, struct held_vfs *held)
+{
+    *held = (struct held_vfs){.nodes = nodes};
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct oneib_node_snapshot *node = &nodes->items[i];
+        ONEIB_RESERVE(held->items, held->capacity, held->count + node->record_count);
+        for (size_t j = 0; j < node->record_count; j++)
+            held->items[held->count++] =
+                (struct held_vf){node->host_id, node->records[j].vm_id, node->records[j].nic_id};
+    }
+    ONEIB_SORT(held->items, held->count, compare_held);
+}
+
+static bool has_vf(const struct held_vfs *held, uint32_t host_id,
                    const struct oneib_attachment *attachment)
 {
-    for (size_t i = 0; i < node->record_count; i++)
-        if (node->records[i].vm_id == attachment->vm_id &&
-            node->records[i].nic_id == attachment->nic_id)
-            return true;
-    return false;
+    const struct held_vf wanted = {host_id, attachment->vm_id, attachment->nic_id};
+    return ONEIB_FIND(&wanted, held->items, held->count, compare_held);
 }
 
 /* A NIC that says ATTACH is attached only while its VM is in the state in which oned attaches. */
@@ -78,13 +103,13 @@ static bool comes(const struct oneib_attachment *attachment)
 
 /* What a VM has that is there its node says, and not its document, into which its owner may have
  * written NICs. What comes, a VM or a NIC, is to have what networks lease it. */
-static bool takes_one(const struct oneib_node_table *nodes,
-                      const struct oneib_attachment *attachment, uint32_t host_id, bool may_come)
+static bool takes_one(const struct held_vfs *held, const struct oneib_attachment *attachment,
+                      uint32_t host_id, bool may_come)
 {
     const struct oneib_node_snapshot *node =
-        oneib_node_snapshot_of(nodes->items, nodes->count, host_id);
+        oneib_node_snapshot_of(held->nodes->items, held->nodes->count, host_id);
     const bool is_known = node && node->table_known;
-    if (is_known && has_vf(node, attachment))
+    if (is_known && has_vf(held, host_id, attachment))
         return true;
     return !attachment->unleased && (may_come || !is_known);
 }
@@ -93,17 +118,20 @@ static bool takes_one(const struct oneib_node_table *nodes,
 static void take_vfs(const struct oneib_cloud *cloud, const struct oneib_node_table *nodes,
                      const struct oneib_hosts_attributes *attributes)
 {
+    struct held_vfs held;
+    list_held(nodes, &held);
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
         if (!oneib_phase_has_place(attachment->phase))
             continue;
-        if (takes_one(nodes, attachment, attachment->host_id, comes(attachment)))
+        if (takes_one(&held, attachment, attachment->host_id, comes(attachment)))
             take_vf(attributes, attachment->host_id);
         if (attachment->phase == ONEIB_MIGRATING &&
             attachment->source_host_id != attachment->host_id &&
-            takes_one(nodes, attachment, attachment->source_host_id, false))
+            takes_one(&held, attachment, attachment->source_host_id, false))
             take_vf(attributes, attachment->source_host_id);
     }
+    free(held.items);
 }
 
 /* ---- switches -------------------------------------------------------------------------------- */
