@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SECONDS 120
+/* With the rest before it less than the two minutes after which a VF that no domain names is
+ * released: libvirt's test driver has no domain here. */
+#define SECONDS 100
 #define GIVEN 63
 #define GOAL_WAKE_UPS 1.0
 #define GOAL_CPU_S 1.0
