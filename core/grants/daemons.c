@@ -31,23 +31,14 @@ static bool is_one_of(const char *bytes, size_t length, const char *allowed)
 #define LETTERS_AND_DIGITS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* A name, an IPv4 address, or an IPv6 address in brackets: what libzmq refuses would keep a node
- * from all of its daemons. */
+ * from all of its daemons. A colon lies behind it. */
 static bool is_host(const char *bytes, size_t length)
 {
-    if (length > 2 && bytes[0] == '[')
+    if (bytes[0] == '[')
         return bytes[length - 1] == ']' &&
                is_one_of(bytes + 1, length - 2, "0123456789abcdefABCDEF:.");
-    return length > 0 && is_one_of(bytes, 1, LETTERS_AND_DIGITS) &&
+    return is_one_of(bytes, 1, LETTERS_AND_DIGITS) &&
            is_one_of(bytes, length, LETTERS_AND_DIGITS ".-");
-}
-
-/* Where the port begins, behind the last colon; NULL: there is none. */
-static const char *find_port(const char *bytes, size_t length)
-{
-    for (size_t i = length; i > 0; i--)
-        if (bytes[i - 1] == ':')
-            return bytes + i;
-    return NULL;
 }
 
 static bool is_address(const struct word *word)
@@ -58,9 +49,10 @@ static bool is_address(const struct word *word)
         memcmp(word->start, SCHEME, scheme) != 0)
         return false;
     const char *host = word->start + scheme, *end = word->start + word->length;
-    const char *port = find_port(host, word->length - scheme);
-    return port && is_host(host, (size_t)(port - 1 - host)) &&
-           oneib_parse_decimal_n(port, (size_t)(end - port), UINT16_MAX, &number) && number > 0;
+    const char *colon = memrchr(host, ':', (size_t)(end - host));
+    return colon && is_host(host, (size_t)(colon - host)) &&
+           oneib_parse_decimal_n(colon + 1, (size_t)(end - colon - 1), UINT16_MAX, &number) &&
+           number > 0;
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */

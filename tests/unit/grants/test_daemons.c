@@ -76,11 +76,13 @@ static void an_address_that_nobody_can_connect_to_is_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "10.0.0.1:2633",          "tcp://10.0.0.1",      "tcp://10.0.0.1:",    "tcp://10.0.0.1:0",
-        "tcp://10.0.0.1:65536",   "tcp://10.0.0.1:02",   "tcp://:9678",        "tcp://*:9678",
-        "tcp://a/b:9678",         "tcp://a;b:9678",      "ipc:///tmp/x:2633",  "tcp://",
-        "tcp://[]:9678",          "tcp://[fe80::1:9678", "tcp://fe80::1:9678", "udp://a:2633",
-        "tcp://a:9678;tcp://b:1", "tcp://eth0;a:1",      "tcp://-a:1",         "tcp://.a:1",
+        "10.0.0.1:2633",      "tcp://10.0.0.1",       "tcp://10.0.0.1:",
+        "tcp://10.0.0.1:0",   "tcp://10.0.0.1:65536", "tcp://10.0.0.1:02",
+        "tcp://:9678",        "tcp://*:9678",         "tcp://a/b:9678",
+        "tcp://a;b:9678",     "ipc:///tmp/x:2633",    "tcp://",
+        "tcp://[]:9678",      "tcp://[:9678",         "tcp://[fe80::1:9678",
+        "tcp://fe80::1:9678", "udp://a:2633",         "tcp://a:9678;tcp://b:1",
+        "tcp://eth0;a:1",     "tcp://-a:1",           "tcp://.a:1",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[512];
