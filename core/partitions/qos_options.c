@@ -2,7 +2,6 @@
 #include "partitions/qos_options.h"
 #include "partitions/opensm_options.h"
 #include <string.h>
-#include <strings.h>
 
 struct comparison {
     const char *text; /* the file */
@@ -21,7 +20,7 @@ static void look_at_one(void *context, const char *name, const char *value)
 {
     struct search *search = context;
     if (strcmp(name, search->name) == 0)
-        search->is_equal = strcasecmp(value, search->value) == 0;
+        search->is_equal = strcmp(value, search->value) == 0;
 }
 
 static bool is_opensms_default(const char *name)

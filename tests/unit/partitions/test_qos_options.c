@@ -58,6 +58,14 @@ static void of_two_lines_the_last_counts(void **state)
     assert_string_equal(names.data, "qos_ca_sl2vl");
 }
 
+/* opensm takes nothing but TRUE for true. */
+static void what_opensm_takes_for_false_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(differ_after("qos true\n"), 1);
+    assert_string_equal(names.data, "qos");
+}
+
 static void an_sl_of_the_subnet_managers_own_is_named(void **state)
 {
     (void)state;
@@ -79,6 +87,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_lines_that_are_printed_are_as_they_should_be, begin,
                                         end),
         cmocka_unit_test_setup_teardown(of_two_lines_the_last_counts, begin, end),
+        cmocka_unit_test_setup_teardown(what_opensm_takes_for_false_is_named, begin, end),
         cmocka_unit_test_setup_teardown(an_sl_of_the_subnet_managers_own_is_named, begin, end),
         cmocka_unit_test_setup_teardown(of_an_empty_file_all_is_missing_but_what_is_opensms_default,
                                         begin, end),
