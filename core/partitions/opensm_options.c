@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define LINE_MAX_SIZE 1023 /* opensm's own buffer */
+#define LINE_MAX_SIZE 1022 /* opensm's fgets(line, 1023, file) */
 
 /* Without blanks around it and, inside of them, quotes. */
 static char *trim(char *value)

@@ -72,7 +72,26 @@ static void lines_are_read_as_opensm_reads_them(void **state)
     /* Without 0x it is no number: opensm keeps what it has, and so has none. */
     assert_int_equal(read_keys("m_key 5ec2e70000000001\n").m_key, 0);
     assert_int_equal(read_keys("m_key 0x12345678901234567\n").m_key, 0);
+    assert_int_equal(read_keys("m_key_lease_period 65535\n").lease_s, 65535);
     assert_int_equal(read_keys("m_key_lease_period 65536\n").lease_s, 0);
+}
+
+/* So many bytes of a comment, and a key behind them on the same line. */
+static uint64_t key_behind(size_t bytes)
+{
+    char text[2048];
+    memset(text, '#', bytes);
+    strcpy(text + bytes, "m_key 0x10\n");
+    return read_keys(text).m_key;
+}
+
+/* It reads 1,022 bytes of a line at a time, and takes what follows for another line. */
+static void a_line_is_cut_where_opensm_cuts_it(void **state)
+{
+    (void)state;
+    assert_int_equal(key_behind(1021), 0);
+    assert_int_equal(key_behind(1022), 0x10);
+    assert_int_equal(key_behind(1023), 0);
 }
 
 static bool differs(const char *list, oneib_m_key key)
@@ -154,6 +173,7 @@ int main(void)
         cmocka_unit_test(each_trap_is_found_alone),
         cmocka_unit_test(a_key_for_each_port_needs_none_for_all),
         cmocka_unit_test(lines_are_read_as_opensm_reads_them),
+        cmocka_unit_test(a_line_is_cut_where_opensm_cuts_it),
         cmocka_unit_test(virtual_ports_must_be_on_and_their_guids_out_of_guests_reach),
         cmocka_unit_test(what_else_guests_may_ask_of_the_sa_is_found_where_it_is_said),
         cmocka_unit_test(a_signal_that_opensm_may_sleep_through_is_found),
