@@ -45,10 +45,8 @@ static void find_members_changed(const struct oneib_snapshot *snapshot,
     oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster);
     const struct oneib_news_input input = {
         .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
-    const struct oneib_news_evidence evidence = {.subnet = &snapshot->subnet,
-                                                 .cloud = &snapshot->cloud,
-                                                 .desired = &snapshot->desired,
-                                                 .held = snapshot->held};
+    const struct oneib_news_evidence evidence = {
+        .subnet = &snapshot->subnet, .cloud = &snapshot->cloud, .desired = &snapshot->desired};
     oneib_news_make(&input, news);
     oneib_news_prove(&evidence, &roster, &leaving, news);
     oneib_news_clear(&leaving);

@@ -38,7 +38,6 @@ static void find_news(struct oneib_trail *trail, const struct oneib_snapshot *sn
         .subnet = &snapshot->subnet,
         .cloud = &snapshot->cloud,
         .desired = &snapshot->desired,
-        .held = snapshot->held,
         .begins = !trail->begun,
     };
     oneib_news_make(&input, news);

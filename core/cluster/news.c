@@ -31,20 +31,6 @@ void oneib_news_clear(struct oneib_news *news)
     *news = (struct oneib_news){0};
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    const struct oneib_news_item *left = a, *right = b;
-    const int order = ONEIB_BY(kind, line.network_id);
-    if (order != 0 || left->has_vm != right->has_vm)
-        return order ? order : right->has_vm - left->has_vm;
-    return oneib_roster_compare(&left->line, &right->line) ?: ONEIB_BY(line.member);
-}
-
-void oneib_news_sort(struct oneib_news *news)
-{
-    ONEIB_SORT(news->items, news->count, compare_items);
-}
-
 /* ---- what is known of a VM ------------------------------------------------------------------- */
 
 static const struct oneib_attachment *attachment_of(const struct oneib_cloud *cloud,
@@ -65,14 +51,6 @@ static const struct oneib_roster_line *on_host(const struct group *group, uint32
 {
     for (size_t i = 0; i < group->count; i++)
         if (group->lines[i].host_id == host_id)
-            return &group->lines[i];
-    return NULL;
-}
-
-static const struct oneib_roster_line *member_elsewhere(const struct group *group, uint32_t host_id)
-{
-    for (size_t i = 0; i < group->count; i++)
-        if (group->lines[i].host_id != host_id && oneib_roster_is_member(&group->lines[i]))
             return &group->lines[i];
     return NULL;
 }
@@ -99,21 +77,18 @@ static void compare_lines(const struct oneib_roster_line *line,
     }
 }
 
-/* Lines of one VM are neighbours. */
-static bool vm_was_there(const struct work *work, const struct group *before, uint32_t vm_id)
+/* With other NICs. Lines of one VM are neighbours; place: where those of this NIC would be. */
+static bool vm_was_there(const struct oneib_roster *before, const struct oneib_roster_line *place,
+                         uint32_t vm_id)
 {
-    const struct oneib_roster *roster = work->input->before;
-    const struct oneib_roster_line *end = roster->lines + roster->count;
-    const struct oneib_roster_line *behind = before->lines + before->count;
-    return (before->lines > roster->lines && before->lines[-1].vm_id == vm_id) ||
-           (behind < end && behind->vm_id == vm_id) || before->count > 0;
+    return (place > before->lines && place[-1].vm_id == vm_id) ||
+           (place < before->lines + before->count && place->vm_id == vm_id);
 }
 
 static void explain_addition(const struct work *work, const struct group *before,
                              const struct oneib_roster_line *line, struct oneib_news_item *item)
 {
     const struct oneib_roster_line *old = on_host(before, line->host_id);
-    const struct oneib_roster_line *elsewhere = member_elsewhere(before, line->host_id);
     const struct oneib_attachment *attachment = attachment_of(work->input->cloud, line);
     note_state(attachment, item);
     if (old && oneib_roster_is_member(old)) {
@@ -121,12 +96,12 @@ static void explain_addition(const struct work *work, const struct group *before
     } else if (old) {
         item->reason = ONEIB_BECAUSE_MEMBER_STATUS;
         item->member_status = old->member_status;
-    } else if (elsewhere) {
+    } else if (before->count > 0) {
         item->reason = ONEIB_BECAUSE_MIGRATION;
-        item->other_host = elsewhere->host_id;
+        item->other_host = before->lines[0].host_id;
     } else {
-        const bool is_there =
-            (attachment && attachment->attaching) || vm_was_there(work, before, line->vm_id);
+        const bool is_there = (attachment && attachment->attaching) ||
+                              vm_was_there(work->input->before, before->lines, line->vm_id);
         item->reason = is_there ? ONEIB_BECAUSE_ATTACHED : ONEIB_BECAUSE_VM_CAME;
     }
 }
@@ -269,13 +244,6 @@ static size_t lines_of_nic(const struct oneib_roster *roster, size_t from,
     return end - from;
 }
 
-static bool is_unchanged(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
-{
-    return a->host_id == b->host_id && a->network_id == b->network_id && a->pkey == b->pkey &&
-           a->member == b->member && a->membership == b->membership &&
-           a->member_status == b->member_status;
-}
-
 /* Whichever NIC comes first in either. */
 static const struct oneib_roster_line *next_nic(const struct oneib_roster *before, size_t i,
                                                 const struct oneib_roster *after, size_t j)
@@ -298,8 +266,7 @@ static void compare_rosters(const struct work *work)
         const struct group old = {before->lines + i, lines_of_nic(before, i, nic)};
         const struct group new = {after->lines + j, lines_of_nic(after, j, nic)};
         carry_over(&old, after->lines + j, new.count);
-        if (old.count != 1 || new.count != 1 || !is_unchanged(old.lines, new.lines))
-            compare_groups(work, &old, &new);
+        compare_groups(work, &old, &new);
         i += old.count;
         j += new.count;
     }
@@ -413,9 +380,7 @@ static void tell_vms_of_file(const struct work *work, const struct oneib_change 
 static void tell_change_of_file(const struct work *work, const struct oneib_change *change,
                                 const struct places *known)
 {
-    const bool has_guid = change->member.kind == ONEIB_MEMBER_GUID;
-    const struct place *place =
-        has_guid ? find_place(known, partition_of(change)->pkey, change->member.guid) : NULL;
+    const struct place *place = find_place(known, partition_of(change)->pkey, change->member.guid);
     if (!place) {
         tell_member_of_file(work, change);
         return;
@@ -429,8 +394,6 @@ static void compare_files(const struct work *work)
 {
     const struct oneib_changes *changes = work->input->changes;
     struct places known = {0};
-    if (changes->count == 0)
-        return;
     if (work->input->before)
         list_told(work->news, &known);
     else
@@ -460,5 +423,4 @@ void oneib_news_make(const struct oneib_news_input *input, struct oneib_news *ne
     else
         tell_all_refused(&work);
     compare_files(&work);
-    oneib_news_sort(news);
 }

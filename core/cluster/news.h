@@ -81,7 +81,7 @@ struct oneib_news_item {
 };
 
 struct oneib_news {
-    struct oneib_news_item *items; /* owned; by kind, network, VM, NIC, host */
+    struct oneib_news_item *items; /* owned; by kind, network, VM, NIC, host, GUID */
     size_t count, capacity;
 };
 
@@ -94,19 +94,19 @@ struct oneib_news_input {
     bool refusals;                       /* without `before`: all that are refused are news */
 };
 
-/* Compares. By a merge of what is sorted: no search of one roster for a line of the other. */
+/* Compares. By a merge of what is sorted: no search of one roster for a line of the other. *news is
+ * not sorted yet. */
 void oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news);
 
 struct oneib_news_evidence {
     const struct oneib_subnet *subnet;   /* as it was read last */
     const struct oneib_cloud *cloud;     /* sorted */
     const struct oneib_desired *desired; /* with what the removal hold kept */
-    size_t held;                         /* removals that it holds back */
     bool begins; /* nobody has said yet how the roster's lines stand: all are looked at */
 };
 
 /*
- * Sets each item's proof and how the roster's lines stand; adds ARRIVED for those that were waited
+ * Sets each item's proof and how the lines of the roster, `after` of the news, stand; adds ARRIVED for those that were waited
  * for and have come. leaving: removals that are waited for, held back ones too, from the time
  * before, one of each key on each port; those that are no more become GONE, those of this news that
  * are not done are added. What the file alone tells of them is left out. At last the items are
@@ -138,8 +138,6 @@ void oneib_news_share_lines(struct oneib_news *news);
 void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_news *news,
                             struct oneib_text *text);
 
-/* By kind, network, VM, NIC, host, GUID. */
-void oneib_news_sort(struct oneib_news *news);
 void oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item);
 void oneib_news_clear(struct oneib_news *news);
 

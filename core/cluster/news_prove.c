@@ -47,28 +47,20 @@ static struct oneib_roster_line *lower_bound(const struct oneib_roster *roster,
     return roster->lines + first;
 }
 
-static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
-                                           const struct oneib_roster_line *wanted)
-{
-    struct oneib_roster_line *line = lower_bound(roster, wanted);
-    return line < roster->lines + roster->count && oneib_roster_compare(line, wanted) == 0 ? line
-                                                                                           : NULL;
-}
-
 static bool is_virtual(const struct oneib_roster_line *line)
 {
     return oneib_is_virtual_port(line->port, line->member);
 }
 
-/* The member that the same NIC is on another host, with the same GUID: a VF's goes with the VM.
- * NULL: none. A NIC has two lines at most. */
+/* The member that the same NIC is on another host, with the same GUID: a VF's goes with the VM, and
+ * is no other NIC's. NULL: none. */
 static const struct oneib_roster_line *twin_of(const struct oneib_roster *roster,
                                                const struct oneib_roster_line *line)
 {
     const struct oneib_roster_line first = {.vm_id = line->vm_id, .nic_id = line->nic_id};
     const struct oneib_roster_line *end = roster->lines + roster->count;
     const struct oneib_roster_line *other = is_virtual(line) ? lower_bound(roster, &first) : end;
-    for (; other < end && other->vm_id == line->vm_id && other->nic_id == line->nic_id; other++)
+    for (; other < end && other->vm_id == line->vm_id; other++)
         if (other->host_id != line->host_id && other->member == line->member &&
             oneib_roster_is_member(other))
             return other;
@@ -95,7 +87,7 @@ static enum oneib_standing standing_of(const struct work *work,
 static bool is_provable(const struct work *work, const struct oneib_news_item *item)
 {
     const bool has_moved = item->reason == ONEIB_BECAUSE_MIGRATION && is_virtual(&item->line);
-    return !item->has_vm || (!has_moved && !twin_of(work->roster, &item->line));
+    return !has_moved && !twin_of(work->roster, &item->line);
 }
 
 static void prove_member(const struct work *work, struct oneib_news_item *item)
@@ -103,11 +95,10 @@ static void prove_member(const struct work *work, struct oneib_news_item *item)
     const bool is_certain = is_provable(work, item);
     const enum oneib_standing standing =
         is_certain ? standing_of(work, &item->line) : ONEIB_PORT_UNSEEN;
-    struct oneib_roster_line *line = item->has_vm ? find_line(work->roster, &item->line) : NULL;
     item->line.standing = (uint8_t)standing;
     item->proof = is_certain ? proof_of_standing(standing) : ONEIB_PROOF_NONE;
-    if (line)
-        line->standing = (uint8_t)standing;
+    if (item->has_vm)
+        lower_bound(work->roster, &item->line)->standing = (uint8_t)standing;
 }
 
 /* ---- those that were removed ----------------------------------------------------------------- */
@@ -184,22 +175,21 @@ static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, o
     return false;
 }
 
-/* Whom the hold puts back, it puts into the partition of the same name. There a port is listed for
- * a NIC or as a static member, too. */
+/* Whom the hold puts back, it puts into the partition of the same name. Whoever else is listed there
+ * is so for a NIC or as a static member. */
 static bool is_held(const struct work *work, const struct member_ports *ports,
                     const struct oneib_roster_line *line)
 {
     const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
     uint32_t network_id;
-    return work->evidence->held > 0 && partition &&
-           oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
+    return oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
            !names_static(work->evidence->cloud, network_id, line->member);
 }
 
 static void prove_removal(const struct work *work, struct member_ports *ports,
                           struct oneib_news_item *item)
 {
-    const struct oneib_roster_line *twin = item->has_vm ? twin_of(work->roster, &item->line) : NULL;
+    const struct oneib_roster_line *twin = twin_of(work->roster, &item->line);
     if (twin) {
         item->proof = twin->pkey == item->line.pkey ? ONEIB_PROOF_WITH_VM : ONEIB_PROOF_NONE;
         return;
@@ -273,15 +263,10 @@ static void keep_newest_of_each(struct oneib_news *still)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static bool has_port(const struct oneib_news_item *item)
-{
-    return item->member_kind == ONEIB_MEMBER_GUID && item->line.member != 0;
-}
-
 static void prove_item(const struct work *work, struct member_ports *ports,
                        struct oneib_news_item *item)
 {
-    if (!has_port(item))
+    if (item->line.member == 0)
         return;
     switch (item->kind) {
     case ONEIB_NEWS_ADDED:
@@ -344,10 +329,15 @@ static void index_partitions(const struct oneib_partition_table *table,
         partitions[table->items[i].pkey & (KEYS - 1)] = &table->items[i];
 }
 
+/* What has no VM comes last: its id is none. */
+ONEIB_ORDER(compare_items, struct oneib_news_item,
+            (ONEIB_BY(kind, line.network_id)) ?: oneib_roster_compare(&left->line, &right->line)
+                ?: ONEIB_BY(line.member));
+
 static void prove_and_share(struct work *work, const struct oneib_news *leaving)
 {
     prove(work, leaving);
-    oneib_news_sort(work->news);
+    ONEIB_SORT(work->news->items, work->news->count, compare_items);
     oneib_news_share_lines(work->news);
 }
 

@@ -112,7 +112,7 @@ static void append_state(const struct oneib_news_item *item, struct oneib_text *
     const char *name = oneib_vm_state_name(item->state, item->lcm_state);
     if (name)
         oneib_text_printf(text, " (%s)", name);
-    else if (item->state >= 0)
+    else
         oneib_text_printf(text, " (state %d/%d)", item->state, item->lcm_state);
 }
 

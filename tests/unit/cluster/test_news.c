@@ -115,7 +115,6 @@ static void prove(void)
     const struct oneib_news_evidence evidence = {.subnet = &scene->subnet,
                                                  .cloud = &scene->cloud,
                                                  .desired = &scene->desired,
-                                                 .held = story.held,
                                                  .begins = !story.knows_before};
     oneib_news_prove(&evidence, &story.after, &story.leaving, &story.news);
 }
@@ -231,6 +230,19 @@ static void a_vm_that_comes_is_added_with_all_that_is_known(void **state)
                                  "(PROLOG); in force");
 }
 
+static void a_state_without_a_name_is_said_by_its_numbers(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    settle();
+    struct oneib_attachment *nic = add_nic(scene, 42, 0, RED, 1);
+    nic->state = 97;
+    nic->lcm_state = 98;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), ": VM came to the host (state 97/98); in force"));
+}
+
 static void nothing_that_stays_is_news(void **state)
 {
     struct scene *scene = *state;
@@ -283,6 +295,24 @@ static void a_nic_of_a_vm_that_is_there_is_attached(void **state)
     assert_non_null(strstr(said(1), ": NIC attached; in force"));
 }
 
+/* Before its other NIC, and between two VMs that were there. */
+static void a_nic_is_attached_or_its_vm_came_whatever_its_number_is(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 1, RED, 1);
+    add_nic(scene, 12, 0, RED, 1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, RED, 1);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "VM 10 NIC 0"));
+    assert_non_null(strstr(said(0), ": NIC attached; in force"));
+    assert_non_null(strstr(said(1), "VM 11 NIC 0"));
+    assert_non_null(strstr(said(1), ": VM came to the host (RUNNING); in force"));
+}
+
 static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
 {
     struct scene *scene = *state;
@@ -326,6 +356,58 @@ static void another_key_is_a_removal_and_an_addition(void **state)
     assert_non_null(strstr(said(0), ": key changed to 0x0101; gone from the port"));
     assert_non_null(strstr(said(1), "member added: network 4 \"red\" 0x0101 full"));
     assert_non_null(strstr(said(1), ": key changed from 0x0100; in force"));
+}
+
+static void a_nic_of_another_network_with_the_same_key_is_a_removal_and_an_addition(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_reservation(scene, 6, RED, RED_KEY);
+    scene->cloud.networks[0].reservations_share = true;
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    nic_of(10, 0)->network_id = 6;
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10"));
+    assert_non_null(strstr(said(0), ": NIC changed to network 6; "));
+    assert_non_null(strstr(said(1), "member added: network 6 0x0100 full, VM 10"));
+    assert_non_null(strstr(said(1), ": NIC changed from network 4 \"red\"; in force"));
+}
+
+/* As after an adapter was replaced. */
+static void another_port_of_the_host_is_a_removal_and_an_addition(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    scene->cloud.hosts[0].ports[0].port_guid = port_of(9);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10"));
+    assert_non_null(strstr(said(0), ": port changed to 0x0002c90300000009; gone from the port"));
+    assert_non_null(strstr(said(1), ": port changed from 0x0002c90300000001; in force"));
+}
+
+/* The ports' order is not the VMs'. */
+static void each_change_of_many_is_told_once_and_of_whom(void **state)
+{
+    struct scene *scene = *state;
+    red_on(3);
+    settle();
+    for (uint32_t i = 0; i < 4; i++)
+        add_nic(scene, 10 + i, 0, RED, 3 - i % 3);
+    for (int knows_before = 1; knows_before >= 0; knows_before--) {
+        story.knows_before = knows_before;
+        reconcile();
+        ASSERT_NEWS(4);
+        for (uint32_t i = 0; i < 4; i++) {
+            char words[64];
+            snprintf(words, sizeof words, "VM 1%u NIC 0 on host \"node%u\"", i, 3 - i % 3);
+            assert_non_null(strstr(said(i), words));
+        }
+    }
 }
 
 static void another_membership_is_a_change(void **state)
@@ -378,6 +460,35 @@ static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
                                  "\"node1\": VM ended");
 }
 
+static void a_refusal_for_another_reason_is_said(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_network(scene, 5, RED_KEY);
+    add_nic(scene, 10, 0, 5, 1);
+    settle();
+    scene->cloud.networks[1].key_state = ONEIB_KEY_MISSING;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member refused: network 5, VM 10 NIC 0 on host \"node1\": "
+                                 "no-key");
+}
+
+static void a_vm_that_was_refused_on_another_host_has_migrated_from_there(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 7); /* a host that nobody knows */
+    settle();
+    nic_of(10, 0)->host_id = 1;
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10"));
+    assert_non_null(strstr(said(0), ": migration from host 7; in force"));
+    assert_string_equal(said(1), "member no longer refused: network 4 \"red\" 0x0100, VM 10 NIC "
+                                 "0 on host 7: migrated to host \"node1\"");
+}
+
 /* What a refused NIC would have had is nobody's removal. */
 static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
 {
@@ -419,6 +530,23 @@ static void after_a_start_nobody_is_added_who_was_there(void **state)
     assert_string_equal(said(1), "member added: network 4 \"red\" 0x0100 full, VM 12 NIC 0 on host "
                                  "\"node3\", port 0x0002c90300000003: VM is on the host (RUNNING); "
                                  "in force");
+}
+
+/* `oneib sync` says whom a change concerned, and that is no refused one. */
+static void at_a_start_refusals_are_said_where_they_are_asked_for(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, RED, 7); /* a host that nobody knows */
+    settle();
+    story.knows_before = false;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member refused: network 4 \"red\" 0x0100, VM 11 NIC 0"));
+    compare(false);
+    prove();
+    ASSERT_NEWS(0);
 }
 
 static void static_members_and_the_operators_are_news_too(void **state)
@@ -466,6 +594,57 @@ static void nothing_is_claimed_before_a_port_bears_it_out(void **state)
     turn_over();
     reconcile();
     ASSERT_NEWS(0);
+}
+
+/* That the port lacks it meanwhile is a deviation, and said as such. */
+static void a_key_that_a_port_loses_and_gets_again_is_no_news(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    compare(true);
+    memset(scene->subnet.ports[0].pkeys, 0, 8 * sizeof *scene->subnet.ports[0].pkeys);
+    prove();
+    ASSERT_NEWS(0);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+}
+
+static void a_key_that_a_port_lacks_at_a_start_is_said_when_it_comes(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    compare(true);
+    turn_over();
+    story.knows_before = false;
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(0);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member in force: network 4 \"red\" 0x0100 full, VM 10"));
+}
+
+static void news_come_by_kind_whichever_was_found_first(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_network(scene, 5, RED_KEY);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    compare(true);
+    prove(); /* the port is as it was */
+    turn_over();
+    add_nic(scene, 11, 0, 5, 1);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member in force: network 4"));
+    assert_non_null(strstr(said(1), "member refused: network 5"));
 }
 
 static void a_port_that_is_off_or_mute_is_said_to_be(void **state)
@@ -519,6 +698,26 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
     turn_over();
     reconcile();
     ASSERT_NEWS(0);
+}
+
+static void what_another_nic_on_the_port_has_is_not_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(5);
+    add_nic(scene, 10, 0, RED, 5);
+    for (uint32_t i = 1; i <= 5; i++)
+        add_nic(scene, 10 + i, 0, RED, 6 - i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    for (uint32_t i = 1; i <= 4; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(4);
+    assert_non_null(strstr(said(0), "VM 11 NIC 0 on host \"node5\""));
+    assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
+    for (size_t i = 1; i < 4; i++)
+        assert_non_null(strstr(said(i), "; held back: too many removals at once"));
 }
 
 static void what_is_a_static_members_is_not_held_back(void **state)
@@ -585,20 +784,21 @@ static void a_removal_that_others_overtake_is_waited_for_no_more(void **state)
 static void of_each_port_and_key_one_removal_is_waited_for(void **state)
 {
     struct scene *scene = *state;
-    red_on(1);
+    red_on(2);
     for (uint32_t i = 0; i < 50; i++)
-        add_nic(scene, 10 + i, 0, RED, 1);
+        add_nic(scene, 10 + i, 0, RED, 1 + i % 2);
     settle();
     for (uint32_t i = 0; i < 50; i++)
         forget_nic(10 + i, 0);
     compare(true);
-    prove(); /* the port is as it was */
+    prove(); /* the ports are as they were */
     ASSERT_NEWS(50);
-    assert_int_equal(story.leaving.count, 1);
-    assert_int_equal(story.leaving.items[0].line.vm_id, 59);
+    assert_int_equal(story.leaving.count, 2);
+    assert_int_equal(story.leaving.items[0].line.vm_id, 58);
+    assert_int_equal(story.leaving.items[1].line.vm_id, 59);
     turn_over();
     reconcile();
-    ASSERT_NEWS(1);
+    ASSERT_NEWS(2);
 }
 
 /* ---- virtual ports --------------------------------------------------------------------------- */
@@ -818,23 +1018,69 @@ static void many_networks_are_counted_together(void **state)
     assert_true(rest.length < 1024);
 }
 
+static void as_many_networks_as_are_named_are_not_counted_together(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(1);
+    settle();
+    for (uint32_t i = 0; i < ONEIB_NEWS_LINES + 16; i++)
+        add_nic(scene, 100 + i, 0, 1000 + i, 1); /* networks that are gone */
+    reconcile();
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_non_null(strstr(rest.data, "and 16 more: network 1200 1 refused; network 1201"));
+    assert_null(strstr(rest.data, "more networks"));
+}
+
+static void what_has_no_line_is_counted_by_kind_and_what_is_waited_for_said(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(2);
+    add_network(scene, 5, RED_KEY + 5);
+    settle();
+    for (uint32_t i = 0; i < 300; i++) {
+        add_nic(scene, 100 + i, 0, i % 2 ? RED : 5, 1 + i % 2);
+        add_nic(scene, 1000 + i, 0, i % 2 ? RED : 5, 7); /* a host that nobody knows */
+    }
+    compare(true);
+    scene->subnet.ports[1].answered = false;
+    prove(); /* the ports are as they were */
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_string_equal(rest.data,
+                        "and 400 more: network 4 \"red\" 50 added, 150 refused (50 waited for); "
+                        "network 5 50 added, 150 refused (50 waited for)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_vm_that_comes_is_added_with_all_that_is_known),
+        STORY(a_state_without_a_name_is_said_by_its_numbers),
         STORY(nothing_that_stays_is_news),
         STORY(a_vm_that_goes_is_removed_and_it_is_said_how),
         STORY(a_nic_of_a_vm_that_is_there_is_attached),
+        STORY(a_nic_is_attached_or_its_vm_came_whatever_its_number_is),
         STORY(a_migration_adds_one_host_and_then_removes_the_other),
         STORY(another_key_is_a_removal_and_an_addition),
+        STORY(a_nic_of_another_network_with_the_same_key_is_a_removal_and_an_addition),
+        STORY(another_port_of_the_host_is_a_removal_and_an_addition),
+        STORY(each_change_of_many_is_told_once_and_of_whom),
         STORY(another_membership_is_a_change),
         STORY(a_refusal_is_said_when_it_comes_and_when_it_goes),
+        STORY(a_refusal_for_another_reason_is_said),
+        STORY(a_vm_that_was_refused_on_another_host_has_migrated_from_there),
         STORY(the_end_of_a_refusal_hides_nobody_else_on_the_port),
         STORY(after_a_start_nobody_is_added_who_was_there),
+        STORY(at_a_start_refusals_are_said_where_they_are_asked_for),
         STORY(static_members_and_the_operators_are_news_too),
         STORY(nothing_is_claimed_before_a_port_bears_it_out),
+        STORY(a_key_that_a_port_loses_and_gets_again_is_no_news),
+        STORY(a_key_that_a_port_lacks_at_a_start_is_said_when_it_comes),
+        STORY(news_come_by_kind_whichever_was_found_first),
         STORY(a_port_that_is_off_or_mute_is_said_to_be),
         STORY(removals_that_are_held_back_are_not_claimed),
+        STORY(what_another_nic_on_the_port_has_is_not_held_back),
         STORY(what_is_a_static_members_is_not_held_back),
         STORY(what_is_the_operators_is_not_held_back),
         STORY(a_removal_that_others_overtake_is_waited_for_no_more),
@@ -847,6 +1093,8 @@ int main(void)
         STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
         STORY(each_network_has_its_share_of_the_lines),
         STORY(many_networks_are_counted_together),
+        STORY(as_many_networks_as_are_named_are_not_counted_together),
+        STORY(what_has_no_line_is_counted_by_kind_and_what_is_waited_for_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
