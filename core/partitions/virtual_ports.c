@@ -74,7 +74,7 @@ static bool differ_as_they_must(const struct oneib_vport_owner *owner,
                                 const struct oneib_vport_report *a,
                                 const struct oneib_vport_report *b)
 {
-    return a->pkey != b->pkey && holds_own_alone(owner, a, b) && holds_own_alone(owner, b, a);
+    return holds_own_alone(owner, a, b) && holds_own_alone(owner, b, a);
 }
 
 static bool has_proved_tables(const struct oneib_vport_owner *owner, const struct reports *all)
