@@ -43,6 +43,7 @@ static void a_terminal_cannot_be_steered(void **state)
     assert_escaped("\x1b[2J\x7f", SIZE_MAX, "\\x1b[2J\\x7f");
     assert_escaped("\xc2\x9b", SIZE_MAX, "\\xc2\\x9b");          /* U+009B, CSI */
     assert_escaped("\xe2\x80\xae", SIZE_MAX, "\\xe2\\x80\\xae"); /* U+202E, right to left */
+    assert_escaped("\xd8\x9c", SIZE_MAX, "\\xd8\\x9c");          /* U+061C, a direction mark */
     assert_escaped("\xef\xbb\xbf", SIZE_MAX, "\\xef\\xbb\\xbf"); /* U+FEFF */
 }
 
