@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/arrange.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "ib/guid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@ struct arranging {
     int64_t *newest; /* owned: of each network in running, when a member of it has started last */
     int64_t newest_of_any;
     int64_t now;
+    bool is_stuck; /* one has waited for long */
 };
 
 /* ---- which networks -------------------------------------------------------------------------- */
@@ -173,14 +176,15 @@ static void take_hosts(const struct oneib_requirement *requirement,
 }
 
 /* It waits since long ago, other rules than ours say where it may go, or it runs and is moved. */
-static bool is_free(const struct arranging *arranging, const struct oneib_attachment *nic)
+static bool is_free(struct arranging *arranging, const struct oneib_attachment *nic)
 {
     const struct oneib_asking_vm *vm = oneib_sched_vm(arranging->message, nic->vm_id);
-    return !vm || has_waited(arranging, vm, nic->network_id) || vm->is_grouped ||
-           nic->state == STATE_ACTIVE;
+    const bool waits = vm && has_waited(arranging, vm, nic->network_id);
+    arranging->is_stuck |= waits;
+    return !vm || waits || vm->is_grouped || nic->state == STATE_ACTIVE;
 }
 
-static void add_vm(const struct arranging *arranging, const struct oneib_requirement *requirement,
+static void add_vm(struct arranging *arranging, const struct oneib_requirement *requirement,
                    struct oneib_window *window)
 {
     size_t nics;
@@ -200,6 +204,31 @@ static void add_vm(const struct arranging *arranging, const struct oneib_require
     take_hosts(requirement, window, vm);
 }
 
+/* ---- whose turn it is ------------------------------------------------------------------------ */
+
+/* Windows may follow each other by whole minutes: mixed until the last bit of the time counts. */
+static uint64_t lot(int64_t now, uint32_t owner)
+{
+    uint64_t hash = oneib_hash_mix(ONEIB_HASH_BEGIN, (uint64_t)now);
+    for (int round = 0; round < 2; round++)
+        hash = oneib_hash_mix(hash, 0);
+    return oneib_hash_mix(hash, owner);
+}
+
+ONEIB_ORDER_BY(compare_turns, struct oneib_waiting_vm, turn, id);
+
+/* By owners: the cluster of one is not torn apart by that. */
+static void draw_turns(const struct arranging *arranging, struct oneib_window *window)
+{
+    for (size_t i = 0; i < window->vm_count; i++) {
+        const struct oneib_asking_vm *vm = oneib_sched_vm(arranging->message, window->vms[i].id);
+        window->vms[i].turn = lot(arranging->now, vm ? vm->owner : ONEIB_NO_ID);
+    }
+    ONEIB_SORT(window->vms, window->vm_count, compare_turns);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 static int arrange(struct arranging *arranging, struct oneib_window *window,
                    struct oneib_error *err)
 {
@@ -210,6 +239,8 @@ static int arrange(struct arranging *arranging, struct oneib_window *window,
     find_newest(arranging);
     for (size_t i = 0; i < message->requirement_count; i++)
         add_vm(arranging, &message->requirements[i], window);
+    if (arranging->is_stuck)
+        draw_turns(arranging, window);
     return 0;
 }
 

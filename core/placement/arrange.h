@@ -28,6 +28,9 @@ void oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *r
 /*
  * running: these networks, VMs that have NICs there, and the hosts where these are; sorted. A host
  * that neither it nor the message has, or that says no switch, is nowhere. now: Unix seconds.
+ * VMs are served in the order of their ids. Once one has waited, whose VMs come first is drawn anew
+ * each second: what is meant for a VM that OpenNebula then gives no host is offered to nobody else,
+ * and whoever has many such VMs would keep everybody behind him waiting for ever.
  * REFUSED when no host of the message says how many virtual functions are free: then oneibd is
  * not at work, and nobody is to be kept from any host. On failure *window holds nothing.
  */

@@ -210,6 +210,14 @@ static int read_template(struct oneib_reader *reader, struct oneib_asking_vm *vm
     return outcome;
 }
 
+/* The first one is oned's: what users write comes behind it. */
+static void take_owner(const struct oneib_value *value, struct oneib_asking_vm *vm)
+{
+    uint32_t owner;
+    if (vm->owner == ONEIB_NO_ID && oneib_value_id(value, &owner))
+        vm->owner = owner;
+}
+
 static int read_vm_child(struct oneib_reader *reader, struct oneib_asking_vm *vm, bool *has_id,
                          struct oneib_error *err)
 {
@@ -219,12 +227,15 @@ static int read_vm_child(struct oneib_reader *reader, struct oneib_asking_vm *vm
     if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
         return read_template(reader, vm, err);
     const bool is_id = oneib_reader_at(reader, ONEIB_NAME_ID);
-    if (!is_id && !oneib_reader_at(reader, ONEIB_NAME_STIME))
+    const bool is_owner = oneib_reader_at(reader, ONEIB_NAME_UID);
+    if (!is_id && !is_owner && !oneib_reader_at(reader, ONEIB_NAME_STIME))
         return 0;
     if (oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &value, err) < 0)
         return -1;
     if (is_id)
         *has_id = oneib_value_id(&value, &vm->id);
+    else if (is_owner)
+        take_owner(&value, vm);
     else
         vm->since = later(vm->since, &value);
     return 0;
@@ -233,7 +244,7 @@ static int read_vm_child(struct oneib_reader *reader, struct oneib_asking_vm *vm
 static int read_vm(struct oneib_reader *reader, struct oneib_sched_message *message,
                    struct oneib_error *err)
 {
-    struct oneib_asking_vm vm = {0};
+    struct oneib_asking_vm vm = {.owner = ONEIB_NO_ID};
     struct oneib_element element = oneib_reader_enter(reader);
     const size_t mark = oneib_reader_mark(reader);
     bool has_id = false;

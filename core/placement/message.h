@@ -41,6 +41,7 @@ struct oneib_requirement {
 /* A VM of the message, whether it has InfiniBand or not. */
 struct oneib_asking_vm {
     uint32_t id;
+    uint32_t owner;  /* its user's id; ONEIB_NO_ID: not said */
     int64_t since;   /* Unix seconds: when it was made, or has left its last host; 0: not said */
     bool is_grouped; /* it is in a VM group, whose rules of affinity count */
 };

@@ -38,6 +38,8 @@ struct oneib_waiting_vm {
     uint32_t nics;       /* how many virtual functions it takes; 1 or more */
     enum oneib_placement placement; /* what the network says */
     bool has_waited;   /* for so long that it is offered every host with room, near or not */
+    uint64_t turn;     /* drawn for its owner: who has the smaller one is served before; 0: the
+                          order is that of ids */
     uint64_t *fit;     /* owned: bit n % 64 of word n / 64 is window.hosts[n]; NULL: none is fit */
     uint64_t *meets;   /* owned, likewise: hosts that would make its cluster share a link */
     uint32_t *offered; /* owned: indices of those of them that it is offered; ascending */

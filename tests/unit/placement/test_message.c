@@ -15,8 +15,10 @@
 #define NIC(id, network)                                                                           \
     "<NIC><NIC_ID>" id "</NIC_ID><NETWORK_ID>" network "</NETWORK_ID><VN_MAD>infiniband</VN_MAD>"  \
     "<MAC>02:00:0a:00:00:0" id "</MAC></NIC>"
-#define VM(id, made, text)                                                                         \
-    "<VM><ID>" id "</ID><UID>2</UID><NAME>vm</NAME><STATE>1</STATE><LCM_STATE>0</LCM_STATE>"       \
+#define VM(id, made, text) VM_OF("2", id, made, text)
+#define VM_OF(owner, id, made, text)                                                               \
+    "<VM><ID>" id "</ID><UID>" owner "</UID><NAME>vm</NAME><STATE>1</STATE><LCM_STATE>0"           \
+    "</LCM_STATE>"                                                                                 \
     "<STIME>" made "</STIME><TEMPLATE>" text "</TEMPLATE><USER_TEMPLATE/><HISTORY_RECORDS/></VM>"
 #define HOST(id, text)                                                                             \
     "<HOST><ID>" id "</ID><NAME>n" id "</NAME><STATE>2</STATE><TEMPLATE>" text                     \
@@ -248,6 +250,74 @@ static void networks_and_datastores_are_passed_on(void **state)
     oneib_cloud_clear(&running);
 }
 
+/* ---- whose turn it is ------------------------------------------------------------------------ */
+
+/* Which VM is served in that place. */
+static uint32_t served(const char *xml, int64_t now, size_t place)
+{
+    struct oneib_cloud running = {0};
+    struct oneib_sched_message message = read_message(xml);
+    struct oneib_window window = arrange(&message, &running, now);
+    const uint32_t id = window.vms[place].id;
+    oneib_window_clear(&window);
+    oneib_sched_message_clear(&message);
+    return id;
+}
+
+/* Of a hundred windows, how often VM 9 is before VM 7. */
+static unsigned turns_of_the_later(const char *xml, int64_t from, int64_t apart)
+{
+    unsigned turns = 0;
+    for (int64_t i = 0; i < 100; i++)
+        turns += served(xml, from + i * apart, 0) == 9;
+    return turns;
+}
+
+#define TWO_OWNERS(behind)                                                                         \
+    MESSAGE(VM_OF("2", "7", "900",                                                                 \
+                  NIC("0", "3")) "<VM><ID>9</ID><UID>3</UID><STATE>1</STATE>"                      \
+                                 "<LCM_STATE>0</LCM_STATE><STIME>900</STIME><TEMPLATE>" NIC(       \
+                                     "0", "4") "</TEMPLATE>"                                       \
+                                               "<HISTORY_RECORDS/>" behind "</VM>",                \
+            HOST("0", AT("0x1", "1")), MAY("7", ID("0")) MAY("9", ID("0")))
+
+/* VM 7 may wait for what is never there, as more memory than any host has. */
+static void who_waits_for_ever_keeps_others_from_half_of_the_windows_at_most(void **state)
+{
+    (void)state;
+    const char *xml = TWO_OWNERS("");
+    assert_int_equal(turns_of_the_later(xml, 859, 1), 0); /* until 958 */
+    assert_int_equal(served(xml, 959, 0), 7);
+    for (int64_t apart = 1; apart <= 64; apart++)
+        assert_in_range(turns_of_the_later(xml, 960, apart), 30, 70);
+}
+
+static void vms_of_one_owner_are_served_together_and_in_their_order(void **state)
+{
+    (void)state;
+    const char *xml =
+        MESSAGE(VM_OF("2", "7", "900", NIC("0", "3")) VM_OF("3", "8", "900", NIC("0", "4"))
+                    VM_OF("2", "9", "900", NIC("0", "3")),
+                HOSTS, MAY("7", ALL) MAY("8", ALL) MAY("9", ALL));
+    unsigned before = 0;
+    for (int64_t now = 960; now < 1060; now++) {
+        const bool is_before = served(xml, now, 0) == 7;
+        assert_int_equal(served(xml, now, is_before ? 1 : 2), 9);
+        assert_int_equal(served(xml, now, is_before ? 0 : 1), 7);
+        before += is_before;
+    }
+    assert_in_range(before, 30, 70);
+}
+
+/* Whose a VM is oned says before anything that its user writes. */
+static void nobody_has_another_owners_turn(void **state)
+{
+    (void)state;
+    for (int64_t now = 960; now < 1060; now++)
+        assert_int_equal(served(TWO_OWNERS(""), now, 0),
+                         served(TWO_OWNERS("<UID>1</UID>"), now, 0));
+}
+
 static void the_networks_that_are_waited_for_are_each_named_once(void **state)
 {
     (void)state;
@@ -427,6 +497,9 @@ int main(void)
         cmocka_unit_test(a_vm_of_a_group_is_left_all_hosts_with_room),
         cmocka_unit_test(a_vm_for_which_there_is_no_function_waits),
         cmocka_unit_test(networks_and_datastores_are_passed_on),
+        cmocka_unit_test(who_waits_for_ever_keeps_others_from_half_of_the_windows_at_most),
+        cmocka_unit_test(vms_of_one_owner_are_served_together_and_in_their_order),
+        cmocka_unit_test(nobody_has_another_owners_turn),
         cmocka_unit_test(the_networks_that_are_waited_for_are_each_named_once),
         cmocka_unit_test(a_message_that_is_cut_anywhere_is_left_alone),
         cmocka_unit_test(one_that_is_not_as_oned_writes_it_is_left_alone),
