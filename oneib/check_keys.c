@@ -75,6 +75,29 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
                         keys->level, keys->lease_s);
 }
 
+static const struct {
+    unsigned trap;
+    const char *text, *fix;
+} apart_warnings[] = {
+    {ONEIB_TRAP_GROUPS,
+     "ipoib_mcgroup_creation_validation is not TRUE: a guest may make IPoIB's multicast groups of "
+     "clusters that it is not in, which these cannot join then",
+     "set ipoib_mcgroup_creation_validation TRUE in opensm.conf"},
+    {ONEIB_TRAP_UNENFORCED,
+     "part_enforce has switches take packets with any P_Key from a host: who has root there can "
+     "send into every cluster",
+     "set part_enforce both and no_partition_enforcement FALSE in opensm.conf"},
+};
+
+static void tell_apart_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
+{
+    const unsigned traps = oneib_opensm_apart_traps(keys);
+    for (size_t i = 0; i < sizeof apart_warnings / sizeof *apart_warnings; i++)
+        if (traps & apart_warnings[i].trap)
+            oneib_check_add(checks, ONEIB_CHECK_WARN, config_check, apart_warnings[i].fix, "%s",
+                            apart_warnings[i].text);
+}
+
 /* What virtual ports need of an SM that has them. */
 static const struct {
     unsigned trap;
@@ -279,6 +302,7 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
     if (oneib_sm_traits(session->config.sm.kind)->virtual_ports)
         tell_virtual_traps(keys, checks);
     tell_traps(keys, oneib_opensm_key_traps(keys, session->config.daemon.verify_ms / 1000), checks);
+    tell_apart_traps(keys, checks);
     oneib_autofree char *list = oneib_asprintf("%s/" LIST_NAME, setup->cache);
     check_modes(setup, list, keys, checks);
     if (is_not_master(session) && !keys->per_port)

@@ -51,6 +51,12 @@ static void take_setting(void *context, const char *name, const char *value)
         take_small(value, UINT16_MAX, &keys->lease_s);
     else if (strcmp(name, "sweep_interval") == 0)
         take_small(value, UINT32_MAX, &keys->sweep_s);
+    else if (strcmp(name, "ipoib_mcgroup_creation_validation") == 0)
+        keys->open_groups = strcmp(value, "TRUE") != 0;
+    else if (strcmp(name, "part_enforce") == 0)
+        keys->unenforced = strcmp(value, "out") == 0 || strcmp(value, "off") == 0;
+    else if (strcmp(name, "no_partition_enforcement") == 0)
+        keys->no_enforcement = strcmp(value, "TRUE") == 0;
     else if (strcmp(name, "virt_enabled") == 0)
         take_small(value, UINT32_MAX, &keys->virt_enabled);
     else if (strcmp(name, "sa_enhanced_trust_model") == 0)
@@ -87,6 +93,12 @@ static unsigned lease_traps(const struct oneib_opensm_keys *keys, uint32_t verif
         return ONEIB_TRAP_NO_LEASE;
     return (keys->lease_s <= keys->sweep_s ? (unsigned)ONEIB_TRAP_LEASE_SWEEP : 0) |
            (keys->lease_s <= verify_s ? (unsigned)ONEIB_TRAP_LEASE_VERIFY : 0);
+}
+
+unsigned oneib_opensm_apart_traps(const struct oneib_opensm_keys *keys)
+{
+    return (keys->open_groups ? (unsigned)ONEIB_TRAP_GROUPS : 0) |
+           (keys->unenforced || keys->no_enforcement ? (unsigned)ONEIB_TRAP_UNENFORCED : 0);
 }
 
 unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The keys of the management plane as opensm's configuration has them, and what is wrong with them:
- * pure. Options and defaults are those of opensm 3.3.23 (opensm.conf; osm_base.h).
+ * The keys of the management plane as opensm's configuration has them, what else there keeps guests
+ * and hosts apart, and what is wrong with it: pure. Options and defaults are those of opensm 3.3.23 (opensm.conf; osm_base.h).
  */
 #ifndef ONEIB_PARTITIONS_OPENSM_KEYS_H
 #define ONEIB_PARTITIONS_OPENSM_KEYS_H
@@ -19,6 +19,9 @@ struct oneib_opensm_keys {
     uint32_t sweep_s;        /* sweep_interval, seconds; default 10 */
     bool knows_per_port;     /* m_key_per_port is there: NVIDIA's subnet manager */
     bool per_port;           /* and TRUE: it gives each port a key of its own */
+    bool open_groups; /* ipoib_mcgroup_creation_validation is there and not TRUE, its default */
+    bool unenforced;  /* part_enforce is out or off; its default is both, and so are other words */
+    bool no_enforcement; /* no_partition_enforcement TRUE: as part_enforce off, whatever it says */
     /* Of NVIDIA's subnet manager alone: */
     uint32_t virt_enabled; /* virt_enabled: 2 on; all else, and the default: off */
     bool enhanced_trust;   /* sa_enhanced_trust_model TRUE; default FALSE */
@@ -52,6 +55,13 @@ enum oneib_key_trap {
 
 /* verify_s: how often oneibd reads all ports (daemon.verify), in seconds. */
 unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s);
+
+/* Bits: what of it lets one cluster disturb another. */
+enum oneib_apart_trap {
+    ONEIB_TRAP_GROUPS = 1 << 0,     /* a guest makes IPoIB's groups in partitions of others */
+    ONEIB_TRAP_UNENFORCED = 1 << 1, /* switches take any P_Key from a host */
+};
+unsigned oneib_opensm_apart_traps(const struct oneib_opensm_keys *keys);
 
 /* Bits: what of it is in the way of virtual ports, or lets a guest be another one. */
 enum oneib_virtual_trap {

@@ -94,6 +94,29 @@ static void a_line_is_cut_where_opensm_cuts_it(void **state)
     assert_int_equal(key_behind(1023), 0);
 }
 
+static unsigned apart_traps_of(const char *text)
+{
+    const struct oneib_opensm_keys keys = read_keys(text);
+    return oneib_opensm_apart_traps(&keys);
+}
+
+/* Their defaults are safe. */
+static void what_lets_one_cluster_disturb_another_is_found_where_it_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(apart_traps_of(""), 0);
+    assert_int_equal(apart_traps_of("ipoib_mcgroup_creation_validation TRUE\npart_enforce both\n"
+                                    "no_partition_enforcement FALSE\n"),
+                     0);
+    assert_int_equal(apart_traps_of("ipoib_mcgroup_creation_validation no\n"), ONEIB_TRAP_GROUPS);
+    assert_int_equal(apart_traps_of("part_enforce in\n"), 0);
+    assert_int_equal(apart_traps_of("part_enforce out\n"), ONEIB_TRAP_UNENFORCED);
+    assert_int_equal(apart_traps_of("part_enforce off\n"), ONEIB_TRAP_UNENFORCED);
+    assert_int_equal(apart_traps_of("part_enforce OFF\n"), 0); /* no word of opensm's: both */
+    assert_int_equal(apart_traps_of("no_partition_enforcement TRUE\npart_enforce both\n"),
+                     ONEIB_TRAP_UNENFORCED);
+}
+
 static bool differs(const char *list, oneib_m_key key)
 {
     struct oneib_m_keys keys;
@@ -178,6 +201,7 @@ int main(void)
         cmocka_unit_test(what_else_guests_may_ask_of_the_sa_is_found_where_it_is_said),
         cmocka_unit_test(a_signal_that_opensm_may_sleep_through_is_found),
         cmocka_unit_test(what_is_not_said_of_virtual_ports_is_taken_for_the_worse),
+        cmocka_unit_test(what_lets_one_cluster_disturb_another_is_found_where_it_is_said),
         cmocka_unit_test(a_list_from_before_a_change_is_told_from_one_of_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
