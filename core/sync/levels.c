@@ -6,6 +6,7 @@
 #include "fabric/routes_read.h"
 #include "sync/classes.h"
 #include "sync/sharing.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct looking {
@@ -48,7 +49,7 @@ static bool ends_of(const struct oneib_partition *partition, const struct oneib_
     return found > 0;
 }
 
-/* Of each cluster with a member on the fabric one of each; owned. */
+/* Of each cluster with IPoIB and a member on the fabric one of each; owned. */
 struct clusters {
     struct oneib_path_query *path_queries;
     struct oneib_group_query *group_queries;
@@ -80,7 +81,7 @@ static void list(const struct oneib_snapshot *snapshot, struct clusters *cluster
         const struct oneib_partition *partition = &table->items[i];
         const size_t at = clusters->count;
         uint32_t id;
-        if (!oneib_partition_cluster(partition, &id) ||
+        if (!oneib_partition_cluster(partition, &id) || !partition->ipoib ||
             !ends_of(partition, &snapshot->subnet, &clusters->path_queries[at]))
             continue;
         clusters->group_queries[at].pkey = partition->pkey;
@@ -90,18 +91,46 @@ static void list(const struct oneib_snapshot *snapshot, struct clusters *cluster
     }
 }
 
-static int ask(struct oneib_fabric *fabric, struct clusters *clusters, struct oneib_error *err)
+static int ask_groups(struct oneib_fabric *fabric, struct clusters *clusters,
+                      struct oneib_error *err)
 {
-    if (oneib_fabric_paths(fabric, clusters->path_queries, clusters->count, err) < 0 ||
-        oneib_fabric_groups(fabric, clusters->group_queries, clusters->count, err) < 0)
+    if (oneib_fabric_groups(fabric, clusters->group_queries, clusters->count, err) < 0)
         return -1;
     for (size_t i = 0; i < clusters->count; i++) {
-        clusters->paths[i].found = clusters->path_queries[i].sl;
-        clusters->paths[i].answered = clusters->path_queries[i].reachable;
         clusters->groups[i].found = clusters->group_queries[i].sl;
         clusters->groups[i].answered = clusters->group_queries[i].exists;
     }
     return 0;
+}
+
+static int ask_paths(struct oneib_fabric *fabric, struct clusters *clusters,
+                     struct oneib_error *err)
+{
+    if (oneib_fabric_paths(fabric, clusters->path_queries, clusters->count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < clusters->count; i++) {
+        clusters->paths[i].found = clusters->path_queries[i].sl;
+        clusters->paths[i].answered = clusters->path_queries[i].reachable;
+    }
+    return 0;
+}
+
+/* Groups are whoever's makes them first, and there are only so many. */
+static void name_missing_groups(const struct looking *looking, const struct clusters *clusters)
+{
+    for (size_t i = 0; i < clusters->count; i++) {
+        const struct oneib_qos_path *group = &clusters->groups[i];
+        if (group->answered)
+            continue;
+        oneib_findings_mention(looking->findings, ONEIB_SUBJECT_NETWORK, group->network_id);
+        oneib_findings_note(
+            looking->findings, ONEIB_WARNING, "ipoib-group",
+            "start opensm anew: it makes the groups of partitions before anybody else's; "
+            "which cluster makes others 'saquery -g' shows by their pkey",
+            "network %" PRIu32 " has no multicast group with its P_Key: IPoIB "
+            "does not come up in its VMs",
+            group->network_id);
+    }
 }
 
 static void count_drift(const struct clusters *clusters, struct oneib_levels_result *result)
@@ -112,19 +141,41 @@ static void count_drift(const struct clusters *clusters, struct oneib_levels_res
                                  oneib_qos_path_deviates(&clusters->groups[i]);
 }
 
+static int judge_levels(const struct looking *looking, struct clusters *clusters,
+                        struct oneib_error *err)
+{
+    if (ask_paths(looking->fabric, clusters, err) < 0)
+        return -1;
+    count_drift(clusters, looking->result);
+    oneib_qos_judge_paths(clusters->paths, clusters->count, looking->findings);
+    oneib_qos_judge_groups(clusters->groups, clusters->count, looking->findings);
+    return 0;
+}
+
 static int judge_clusters(const struct looking *looking, struct oneib_error *err)
 {
     struct clusters clusters = {0};
     list(looking->snapshot, &clusters);
-    int outcome = ask(looking->fabric, &clusters, err);
-    if (outcome == 0) {
-        count_drift(&clusters, looking->result);
-        oneib_qos_judge_paths(clusters.paths, clusters.count, looking->findings);
-    }
+    int outcome = ask_groups(looking->fabric, &clusters, err);
     if (outcome == 0)
-        oneib_qos_judge_groups(clusters.groups, clusters.count, looking->findings);
+        name_missing_groups(looking, &clusters);
+    if (outcome == 0 && looking->result->is_configured)
+        outcome = judge_levels(looking, &clusters, err);
     clear(&clusters);
     return outcome;
+}
+
+static int judge_classes(const struct looking *looking, const struct oneib_classes *classes,
+                         struct oneib_routes *routes, struct oneib_error *err)
+{
+    struct oneib_qos qos;
+    size_t silent; /* the ports of such a switch are qos-silent */
+    struct oneib_qos_wish wish = oneib_classes_wish(looking->config, classes);
+    wish.kept = oneib_levels_in(&looking->snapshot->seen.table);
+    return oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(looking, &qos, err) < 0
+               ? -1
+               : oneib_fabric_read_routes(looking->fabric, &looking->snapshot->subnet, routes,
+                                          &silent, err);
 }
 
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
@@ -132,22 +183,15 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
                         struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err)
 {
-    size_t silent; /* the ports of such a switch are qos-silent */
     *routes = (struct oneib_routes){0};
     const struct looking looking = {config, fabric, snapshot, findings, result};
     struct oneib_classes classes;
-    struct oneib_qos qos;
     *result = (struct oneib_levels_result){0};
     if (oneib_classes_read(config, &classes, err) < 0)
         return -1;
-    if (classes.count == 0)
-        return 0;
-    result->is_configured = true;
-    struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
-    wish.kept = oneib_levels_in(&snapshot->seen.table);
-    if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(&looking, &qos, err) < 0 ||
-        judge_clusters(&looking, err) < 0 ||
-        oneib_fabric_read_routes(fabric, &snapshot->subnet, routes, &silent, err) < 0)
+    result->is_configured = classes.count > 0;
+    if (judge_clusters(&looking, err) < 0 ||
+        (result->is_configured && judge_classes(&looking, &classes, routes, err) < 0))
         return -1;
     oneib_findings_sort(findings);
     return 0;

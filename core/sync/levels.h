@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Service levels on the fabric, against what the operator's classes say. */
+/* The multicast groups of clusters on the fabric, and service levels there, against what the
+ * operator's classes say. */
 #ifndef ONEIB_SYNC_LEVELS_H
 #define ONEIB_SYNC_LEVELS_H
 
@@ -8,17 +9,17 @@
 #include "topology/routes.h"
 
 struct oneib_levels_result {
-    bool is_configured; /* else nothing was asked, and nothing follows */
+    bool is_configured; /* there are classes; else nothing follows */
     size_t ports, port_drift;
     size_t clusters, cluster_drift; /* of those with a member on the fabric */
 };
 
 /*
- * Where there are classes: reads what the ports of snapshot->subnet do with service levels, asks
- * the SA for a path within each cluster of snapshot->seen, and for the SL of its multicast group,
- * and adds findings (partitions/qos_verify.h) to *findings, which are sorted then. *routes, made
- * anew, are how packets go; they are empty where there are no classes. Costs no packet where there
- * are none. After a failure the result is of what was read so far.
+ * Asks the SA for the multicast group of each cluster of snapshot->seen (ipoib-group). Where there
+ * are classes also for a path within it, and reads what the ports of snapshot->subnet do with
+ * service levels (partitions/qos_verify.h). Adds findings to *findings, which are sorted then.
+ * *routes, made anew, are how packets go; they are empty where there are no classes. After a
+ * failure the result is of what was read so far.
  */
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
                         const struct oneib_snapshot *snapshot, struct oneib_findings *findings,

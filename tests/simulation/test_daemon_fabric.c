@@ -6,6 +6,7 @@
  * keep their keys, and what changed meanwhile is in force when the fault is over.
  */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "daemon_scene.h"
 #include <signal.h>
@@ -243,6 +244,40 @@ static void a_slow_port_is_named_and_changes_no_partitions_rate(void **state)
     assert_partitions_have("mtu=4,rate=3");
 }
 
+/* A program in a guest that has the cluster's key makes the group of a key that is nobody's yet. */
+static void make_group_from_a_guest(unsigned key)
+{
+    struct oneib_error err = {0};
+    struct lab_output output = {0};
+    oneib_autofree char *made = oneib_asprintf("%u", key), *own = oneib_asprintf("%u", KEY);
+    const char *argv[] = {INTRUDER, "group", made, own, NULL};
+    MUST(lab_run(scene(), "H1", argv, SCENE_TIMEOUT_MS, &output, &err));
+    assert_int_equal(output.status, 0);
+    lab_output_clear(&output);
+}
+
+/* Where opensm starts anew it makes the groups of partitions before anybody asks for one. */
+static void
+a_cluster_whose_multicast_group_is_anothers_is_named_until_opensm_makes_its_own(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    daemon_start_with(NULL, DAEMON_QUICK " verify = 1000;", NULL);
+    begin();
+    make_group_from_a_guest(OTHER_KEY);
+    const uint32_t other = scene_network("green", "301", NULL);
+    scene_vm(other, 1);
+    await_holds(1, FULL(OTHER_KEY));
+    await_said("ipoib-group");
+    const struct lab_output *verify = ONEIB(0, "verify");
+    must_say(verify->error, "network 2 has no multicast group");
+    must_not_say(verify->error, "network 1 has");
+    MUST(lab_opensm_stop(scene(), LAB_SM.name, true, &err));
+    MUST(lab_opensm_start(scene(), &LAB_SM, &err));
+    await_said("no more ipoib-group");
+    must_not_say(ONEIB(0, "verify")->error, "multicast group");
+}
+
 static void a_port_that_never_tells_its_table_holds_up_nobody(void **state)
 {
     (void)state;
@@ -469,6 +504,9 @@ int main(void)
         DAEMON_CASE(raise_two_leaves, tables_are_right_after_a_switch_was_away),
         DAEMON_CASE(raise_two_leaves, a_host_whose_cable_was_moved_unseen_has_another_switch),
         DAEMON_CASE(daemon_raise, a_slow_port_is_named_and_changes_no_partitions_rate),
+        DAEMON_CASE(
+            daemon_raise,
+            a_cluster_whose_multicast_group_is_anothers_is_named_until_opensm_makes_its_own),
         DAEMON_CASE(daemon_raise, a_port_that_never_tells_its_table_holds_up_nobody),
         WATCHING(a_network_gets_the_key_that_it_waits_for_soon_after_a_silent_port_answers),
         WATCHING(a_full_table_hurts_nobody_else),
