@@ -65,7 +65,7 @@ int oneib_vf_guid_read(const struct oneib_hca *hca, const struct oneib_vf *vf, u
 struct oneib_vf_glance {
     bool is_known;   /* mlx5: never. The state costs no more there */
     int32_t index;   /* that entry 0 of the port points to; 0: closed; -1: `none` */
-    oneib_guid guid; /* that it is told to have there; 0: none, or deleted */
+    oneib_guid guid; /* that it has there: told to, and the SM agrees; 0: none, or deleted */
 };
 int oneib_vf_glance(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                     struct oneib_vf_glance *glance, struct oneib_error *err);

@@ -268,16 +268,22 @@ static int read_gid(const char *path, oneib_guid *guid, struct oneib_error *err)
     return oneib_vf_is_not(path, text, "a GID", err);
 }
 
-static int read_alias(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
-                      struct alias *alias, struct oneib_error *err)
+static int read_guids_of(const struct oneib_hca *hca, uint8_t port, struct alias *alias,
+                         struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
-    if (find_alias(hca, vf, port, &alias->index, err) < 0 ||
-        alias_path(path, hca, port, "admin_guids", alias->index, err) < 0 ||
+    if (alias_path(path, hca, port, "admin_guids", alias->index, err) < 0 ||
         oneib_attribute_hex(path, UINT64_MAX, &alias->wanted, err) < 0 ||
         alias_path(path, hca, port, "gids", alias->index, err) < 0)
         return -1;
     return read_gid(path, &alias->shown, err);
+}
+
+static int read_alias(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                      struct alias *alias, struct oneib_error *err)
+{
+    return find_alias(hca, vf, port, &alias->index, err) < 0 ? -1
+                                                             : read_guids_of(hca, port, alias, err);
 }
 
 static int write_alias(const struct oneib_hca *hca, uint8_t port, unsigned index, oneib_guid guid,
@@ -456,12 +462,10 @@ static int read_state(const struct oneib_hca *hca, const struct oneib_vf *vf,
 static int glance_at_guid(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                           oneib_guid *guid, struct oneib_error *err)
 {
-    char path[ONEIB_NODE_PATH_SIZE];
-    uint64_t wanted;
-    if (alias_path(path, hca, port, "admin_guids", vf->index + 1u, err) < 0 ||
-        oneib_attribute_hex(path, UINT64_MAX, &wanted, err) < 0)
+    struct alias alias = {.index = vf->index + 1u};
+    if (read_guids_of(hca, port, &alias, err) < 0)
         return -1;
-    *guid = oneib_guid_is_set(wanted) ? wanted : 0;
+    *guid = is_accepted(&alias) ? alias.shown : 0;
     return 0;
 }
 

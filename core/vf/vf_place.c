@@ -97,12 +97,20 @@ int oneib_vfs_key_index(const struct oneib_vf_place *place, oneib_pkey pkey, boo
 
 /* ---- the VF ---------------------------------------------------------------------------------- */
 
+/* mlx4's driver goes on asking the SM until it agrees. What it has agreed to once it can take away,
+ * as a guest may ask it to (docs/security.md), and then the driver asks no more. */
+static bool is_still_asked_for(const struct oneib_vf_place *place,
+                               const struct oneib_vf_record *record)
+{
+    return place->hca->driver != ONEIB_HCA_MLX5 && record->guid != ONEIB_VF_GUID_SET;
+}
+
 bool oneib_vfs_was_given_guid(const struct oneib_vf_place *place,
                               const struct oneib_vf_state *state,
                               const struct oneib_vf_record *record)
 {
     return state->guid == oneib_vf_record_guid(record) &&
-           (place->hca->driver != ONEIB_HCA_MLX5 || state->guid_accepted);
+           (state->guid_accepted || is_still_asked_for(place, record));
 }
 
 bool oneib_vfs_is_open_at(const struct oneib_vf_place *place, const struct oneib_vf_state *state,

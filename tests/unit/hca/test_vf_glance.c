@@ -78,6 +78,7 @@ static void a_glance_tells_where_the_port_is_open_and_its_guid(void **state)
     struct oneib_error err = {0};
     tree_set_vf_pkey(&adapter, VF, 2, 0, "4");
     assert_int_equal(oneib_vf_set_guid(hca(), vf(), 2, GUID, &err), 0);
+    tree_set_alias(&adapter, VF, 2, GUID);
     const struct oneib_vf_glance first = glance_at(1), second = glance_at(2);
     assert_true(first.is_known);
     assert_int_equal(first.index, 0);
@@ -85,6 +86,16 @@ static void a_glance_tells_where_the_port_is_open_and_its_guid(void **state)
     assert_true(second.is_known);
     assert_int_equal(second.index, 4);
     assert_true(second.guid == GUID);
+}
+
+static void a_guid_that_the_subnet_manager_does_not_agree_to_is_none(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    assert_int_equal(oneib_vf_set_guid(hca(), vf(), 1, GUID, &err), 0);
+    assert_true(glance_at(1).guid == 0);
+    tree_set_alias(&adapter, VF, 1, GUID + 1);
+    assert_true(glance_at(1).guid == 0);
 }
 
 static void a_guid_that_was_deleted_is_none(void **state)
@@ -202,6 +213,7 @@ int main(void)
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
     const struct CMUnitTest tests[] = {
         IN_SCENE(a_glance_tells_where_the_port_is_open_and_its_guid),
+        IN_SCENE(a_guid_that_the_subnet_manager_does_not_agree_to_is_none),
         IN_SCENE(a_guid_that_was_deleted_is_none),
         IN_SCENE(an_entry_that_is_none_is_not_closed),
         IN_SCENE(what_cannot_be_read_is_an_error),

@@ -142,6 +142,28 @@ static void a_vf_that_has_lost_its_guid_alone_gets_it_again(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+#define SHOWN_BY_FIRST "/sys/class/infiniband/mlx4_0/iov/ports/1/gids/1"
+#define NO_GID "fe80:0000:0000:0000:0000:0000:0000:0000"
+
+/* As a guest may have it do: mlx4's driver does not ask for it again. */
+static void a_guid_that_the_subnet_manager_takes_away_is_asked_for_again(void **state)
+{
+    (void)state;
+    char gid[64];
+    give_key(42, 1, false);
+    look(); /* adapters are new at the first one, and looked at whole */
+    sm_accept_guids(false);
+    tree_read(gid, sizeof gid, SHOWN_BY_FIRST);
+    tree_write(NO_GID, SHOWN_BY_FIRST);
+    for (unsigned i = 0; i < 2; i++) {
+        vfs->next_in_turn = 1; /* another one is looked at whole */
+        assert_int_equal(glance().reapplied, 1);
+    }
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+    tree_write(gid, SHOWN_BY_FIRST);
+    assert_int_equal(look().reapplied, 0);
+}
+
 /* ---- at a glance ----------------------------------------------------------------------------- */
 
 static void a_glance_leaves_what_is_right_alone(void **state)
@@ -621,6 +643,7 @@ int main(void)
         IN_SCENE(all_vfs_are_closed_when_the_port_becomes_a_full_member),
         IN_SCENE(a_vf_that_a_reset_emptied_gets_its_guid_and_map_again),
         IN_SCENE(a_vf_that_has_lost_its_guid_alone_gets_it_again),
+        IN_SCENE(a_guid_that_the_subnet_manager_takes_away_is_asked_for_again),
         IN_SCENE(a_glance_leaves_what_is_right_alone),
         IN_SCENE(a_glance_reads_little_of_what_is_open_as_it_should_be),
         IN_SCENE(a_glance_reads_little_of_what_is_open_before_its_guid_may_be_set),
