@@ -6,8 +6,10 @@
 #include "../skip.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lab.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -251,11 +253,56 @@ static void what_the_sa_tells_a_guests_port_is_on_the_page(void **state)
     must_be_on_page(&text);
 }
 
+/* H1 is in a partition with H3, which is in another one with H2. */
+static void write_two_partitions(void)
+{
+    uint64_t guids[3];
+    for (size_t i = 0; i < 3; i++)
+        guids[i] = lab_host_port_guid(lab, i);
+    oneib_autofree char *file =
+        oneib_asprintf("%sone1=0x0101, ipoib : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=full;\n"
+                       "one2=0x0102, ipoib : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=full;\n",
+                       partitions, guids[0], guids[2], guids[1], guids[2]);
+    MUST(lab_write(lab, "partitions.conf", 0644, file, &err));
+}
+
+static char *write_by_sa(const char *settings)
+{
+    raise_fabric();
+    write_two_partitions();
+    start_opensm(settings);
+    free(run_on("H3", 0, (const char *[]){INTRUDER, "join", "0x0101", NULL}));
+    char *said = run_on(
+        "H1", 0, (const char *[]){INTRUDER, "write", "0,1,1", "0,1", "0", "0,1,3", "0,1,4", NULL});
+    lab_close(lab);
+    lab = NULL;
+    return said;
+}
+
+static void what_the_sa_does_for_a_guests_port_is_on_the_page(void **state)
+{
+    (void)state;
+    need_ibsim();
+    static const char *const columns[] = {"opensm's defaults", "without the validations"};
+    static const char *const settings[] = {
+        "", "ipoib_mcgroup_creation_validation FALSE\nmcgroup_join_validation FALSE\n"};
+    struct table table = {0};
+    for (size_t i = 0; i < 2; i++) {
+        oneib_autofree char *said = write_by_sa(settings[i]);
+        sort_lines(said, &table, i);
+    }
+    oneib_autotext struct oneib_text text = {0};
+    render(&table, "request", columns, 2, &text);
+    clear_table(&table);
+    must_be_on_page(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(what_smps_from_a_guests_port_get_is_on_the_page, end),
         cmocka_unit_test_teardown(what_the_sa_tells_a_guests_port_is_on_the_page, end),
+        cmocka_unit_test_teardown(what_the_sa_does_for_a_guests_port_is_on_the_page, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
