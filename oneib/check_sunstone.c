@@ -72,7 +72,7 @@ void oneib_check_sunstone(struct oneib_checks *checks)
         oneib_text_printf(&path, "%s/etc/fireedge/sunstone", location);
     else
         oneib_text_append(&path, "/etc/one/fireedge/sunstone");
-    __attribute__((cleanup(oneib_cleanup_closedir))) DIR *views = open_views(path.data);
+    oneib_auto(oneib_cleanup_closedir) DIR *views = open_views(path.data);
     if (!views && (errno == ENOENT || errno == ENOTDIR))
         return;
     if (!views)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Cleanup attributes (GCC and clang): `oneib_autofree char *s = ...;` frees s when it leaves its
- * scope. */
+ * scope, `oneib_auto(oneib_seen_clear) struct oneib_seen seen = {0};` clears `seen`. What can be left
+ * before something has filled it begins as {0}. */
 #ifndef ONEIB_BASE_CLEANUP_H
 #define ONEIB_BASE_CLEANUP_H
 
@@ -30,6 +31,7 @@ static inline void oneib_cleanup_fclose(FILE **file)
         fclose(*file);
 }
 
+#define oneib_auto(end) __attribute__((cleanup(end)))
 #define oneib_autofree __attribute__((cleanup(oneib_cleanup_free)))
 #define oneib_autoclose __attribute__((cleanup(oneib_cleanup_close)))
 #define oneib_autofclose __attribute__((cleanup(oneib_cleanup_fclose)))

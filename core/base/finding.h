@@ -99,5 +99,6 @@ void oneib_findings_sort_unnamed(struct oneib_findings *findings);
 size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least);
 const char *oneib_severity_name(enum oneib_severity severity);
 void oneib_findings_clear(struct oneib_findings *findings);
+#define oneib_autofindings __attribute__((cleanup(oneib_findings_clear)))
 
 #endif

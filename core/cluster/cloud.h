@@ -260,5 +260,6 @@ int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, si
 void oneib_network_clear(struct oneib_network *network);
 void oneib_host_clear(struct oneib_host *host);
 void oneib_cloud_clear(struct oneib_cloud *cloud);
+#define oneib_autocloud __attribute__((cleanup(oneib_cloud_clear)))
 
 #endif

@@ -209,6 +209,7 @@ void oneib_ledger_fences_render(const struct oneib_ledger *ledger, struct oneib_
 void oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to);
 bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
 void oneib_ledger_clear(struct oneib_ledger *ledger);
+#define oneib_autoledger __attribute__((cleanup(oneib_ledger_clear)))
 
 /* Appends the template, as above, in canonical order. */
 void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *text);

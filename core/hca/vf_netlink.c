@@ -308,7 +308,7 @@ static int unreachable(struct oneib_error *err)
 static int ask(const void *message, size_t length, void *answer, size_t size, size_t *got,
                struct oneib_error *err)
 {
-    __attribute__((cleanup(close_socket))) struct mnl_socket *socket =
+    oneib_auto(close_socket) struct mnl_socket *socket =
         mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
     const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
     if (!socket || mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||

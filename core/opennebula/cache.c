@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/cache.h"
+#include "base/cleanup.h"
 #include "opennebula/cache_merge.h"
 #include "opennebula/documents_internal.h"
 #include "opennebula/pools_internal.h"
@@ -7,7 +8,7 @@
 static int read_named_networks(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                                struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     bool asked = false;
     oneib_id_set_join(&wanted, &queue->networks);
     return oneib_pools_ask_networks(pools, &wanted, &asked, err);
@@ -16,7 +17,7 @@ static int read_named_networks(struct oneib_pools *pools, const struct oneib_wor
 static int read_named_hosts(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                             struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     bool asked = false;
     oneib_id_set_join(&wanted, &queue->hosts);
     return oneib_pools_ask_hosts(pools, &wanted, &asked, err);
@@ -68,14 +69,12 @@ static int read_vms(struct oneib_pools *pools, const struct oneib_work_queue *qu
                     struct oneib_error *err)
 {
     const int64_t limit = queue->new_vms ? pools->base->vm_end : INT64_MAX;
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     bool asked = false;
     collect_vms(pools, queue, &wanted);
     if (read_windows(pools, &wanted, limit, err) < 0 ||
-        (queue->new_vms && read_new_vms(pools, err) < 0)) {
-        oneib_id_set_clear(&wanted);
+        (queue->new_vms && read_new_vms(pools, err) < 0))
         return -1;
-    }
     oneib_id_set_sort(&pools->documents.vms_seen);
     oneib_id_set_drop(&wanted, &pools->documents.vms_seen);
     return oneib_pools_ask_vms(pools, &wanted, &asked, err);
@@ -94,21 +93,18 @@ static int refresh(struct oneib_one *one, const struct oneib_pools_options *opti
                    const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
                    struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
-    struct oneib_cloud read = {0};
-    struct oneib_findings read_findings = {0};
-    struct oneib_pools pools = {
+    oneib_autocloud struct oneib_cloud read = {0};
+    oneib_autofindings struct oneib_findings read_findings = {0};
+    oneib_auto(oneib_pools_clear) struct oneib_pools pools = {
         .one = one,
         .options = options,
         .base = cloud,
         .documents = {.cloud = &read, .findings = &read_findings, .vn_mad = options->vn_mad},
     };
-    int outcome = read_work_queue(&pools, queue, err);
-    if (outcome == 0)
-        oneib_cache_merge(&pools, cloud, findings, changed);
-    oneib_pools_clear(&pools);
-    oneib_cloud_clear(&read);
-    oneib_findings_clear(&read_findings);
-    return outcome;
+    if (read_work_queue(&pools, queue, err) < 0)
+        return -1;
+    oneib_cache_merge(&pools, cloud, findings, changed);
+    return 0;
 }
 
 static int read_again(struct oneib_one *one, const struct oneib_pools_options *options,

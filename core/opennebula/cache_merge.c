@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/cache_merge.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,12 +250,11 @@ static bool nothing_was_read(const struct oneib_pools *pools, const struct repla
 void oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
                        struct oneib_findings *findings, bool *changed)
 {
-    struct replaced replaced = {0};
-    struct oneib_id_set vm_ids = {0}, named = {0};
+    oneib_auto(clear_replaced) struct replaced replaced = {0};
+    oneib_autoids struct oneib_id_set vm_ids = {0}, named = {0};
     find_replaced(pools, &replaced);
     if (nothing_was_read(pools, &replaced)) {
         *changed = false;
-        clear_replaced(&replaced);
         return;
     }
     merge_vm_ids(pools, &replaced, &vm_ids);
@@ -266,8 +266,4 @@ void oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
     move_all(pools, &replaced, &vm_ids, cloud, findings);
     oneib_pools_drop_others(cloud, &named);
     *changed |= oneib_cloud_prove_parents(cloud);
-
-    oneib_id_set_clear(&vm_ids);
-    oneib_id_set_clear(&named);
-    clear_replaced(&replaced);
 }

@@ -176,16 +176,12 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
 {
     const struct oneib_documents_mark mark = oneib_documents_mark(documents);
     documents->malformed = documents->odd = false;
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
-
-    int outcome = read_root(reader, documents, kind, err);
-    if (outcome == 0)
-        outcome = oneib_reader_finish(reader, err);
-    documents->malformed = outcome < 0 && oneib_reader_is_malformed(reader);
-    oneib_reader_close(reader);
-    if (outcome < 0)
-        oneib_documents_take_back(documents, &mark);
-    return outcome;
+    if (read_root(reader, documents, kind, err) == 0 && oneib_reader_finish(reader, err) == 0)
+        return 0;
+    documents->malformed = oneib_reader_is_malformed(reader);
+    oneib_documents_take_back(documents, &mark);
+    return -1;
 }

@@ -22,6 +22,7 @@ void oneib_id_set_add(struct oneib_id_set *set, uint32_t id);       /* unsorted 
 void oneib_id_set_sort(struct oneib_id_set *set);                   /* and removes repetitions */
 bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id); /* sorted */
 void oneib_id_set_clear(struct oneib_id_set *set);
+#define oneib_autoids __attribute__((cleanup(oneib_id_set_clear)))
 
 struct oneib_documents {
     struct oneib_cloud *cloud;       /* filled */
@@ -45,6 +46,7 @@ struct oneib_documents {
     bool malformed; /* the last document failed for what is written in it, see below */
 };
 void oneib_documents_clear(struct oneib_documents *documents); /* the sets only */
+#define oneib_autodocuments __attribute__((cleanup(oneib_documents_clear)))
 
 /*
  * Each reads a pool (HOST_POOL, VNET_POOL, VM_POOL) or a single document (HOST, VNET, VM) of that

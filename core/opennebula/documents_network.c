@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "cluster/names.h"
@@ -556,18 +557,16 @@ static bool says_twice_whose_it_is(const struct network_values *values)
 static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
                         uint32_t *id, struct oneib_error *err)
 {
-    struct network_values values;
+    oneib_auto(clear_values) struct network_values values;
     const size_t named_before = documents->vms_named.count;
-    int outcome = read_values(reader, &values, &documents->vms_named, err);
-    if (outcome == 0 && says_twice_whose_it_is(&values))
-        outcome = oneib_reader_refuse(
-            reader, "has a network with two UIDs, GIDs or PARENT_NETWORK_IDs", err);
-    if (outcome == 0) {
-        oneib_value_id(&values.id, id);
-        keep(documents, &values, named_before);
-    }
-    clear_values(&values);
-    return outcome;
+    if (read_values(reader, &values, &documents->vms_named, err) < 0)
+        return -1;
+    if (says_twice_whose_it_is(&values))
+        return oneib_reader_refuse(reader,
+                                   "has a network with two UIDs, GIDs or PARENT_NETWORK_IDs", err);
+    oneib_value_id(&values.id, id);
+    keep(documents, &values, named_before);
+    return 0;
 }
 
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
@@ -680,46 +679,28 @@ void oneib_documents_keep_unreadable_network(struct oneib_documents *documents, 
 {
     oneib_autotext struct oneib_text head = {0};
     struct oneib_error expected;
-    struct network_values values = {0};
-    struct oneib_id_set vms = {0};
+    oneib_auto(clear_values) struct network_values values = {0};
+    oneib_autoids struct oneib_id_set vms = {0};
     cut_head(xml, length, &head);
-    struct oneib_reader *reader =
+    oneib_autoreader struct oneib_reader *reader =
         head.length ? oneib_reader_open(head.data, head.length, &expected) : NULL;
     if (reader)
         read_head(reader, &values, &vms);
     keep_unreadable(documents, id, &values, &vms);
-    clear_values(&values);
-    oneib_id_set_clear(&vms);
-    oneib_reader_close(reader);
-}
-
-static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, oneib_pkey *pkey,
-                    struct oneib_error *err)
-{
-    struct network_values values;
-    struct oneib_id_set vms = {0};
-    if (oneib_reader_root(reader, err) < 0)
-        return -1;
-    if (!oneib_reader_at(reader, ONEIB_NAME_VNET))
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document is not a network's");
-
-    int outcome = read_values(reader, &values, &vms, err);
-    clear_values(&values);
-    oneib_id_set_clear(&vms);
-    if (outcome == 0)
-        outcome = oneib_reader_finish(reader, err);
-    if (outcome == 0)
-        *state = oneib_value_key(chosen(&values.vlan_id, &values.template_vlan_id), pkey);
-    return outcome;
 }
 
 int oneib_document_network_key(const char *xml, size_t length, enum oneib_key_state *state,
                                oneib_pkey *pkey, struct oneib_error *err)
 {
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
-    if (!reader)
+    oneib_auto(clear_values) struct network_values values = {0};
+    oneib_autoids struct oneib_id_set vms = {0};
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    if (!reader || oneib_reader_root(reader, err) < 0)
         return -1;
-    int outcome = read_key(reader, state, pkey, err);
-    oneib_reader_close(reader);
-    return outcome;
+    if (!oneib_reader_at(reader, ONEIB_NAME_VNET))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document is not a network's");
+    if (read_values(reader, &values, &vms, err) < 0 || oneib_reader_finish(reader, err) < 0)
+        return -1;
+    *state = oneib_value_key(chosen(&values.vlan_id, &values.template_vlan_id), pkey);
+    return 0;
 }

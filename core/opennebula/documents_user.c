@@ -51,14 +51,10 @@ static int judge(struct user *user, uint32_t *id, struct oneib_error *err)
 static int read_document(const char *xml, size_t length, struct user *user, uint32_t *id,
                          struct oneib_error *err)
 {
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
-    if (!reader)
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    if (!reader || read_user(reader, user, err) < 0)
         return -1;
-    int outcome = read_user(reader, user, err);
-    if (outcome == 0)
-        outcome = judge(user, id, err);
-    oneib_reader_close(reader);
-    return outcome;
+    return judge(user, id, err);
 }
 
 int oneib_document_is_administrators(const char *xml, size_t length, bool *is,

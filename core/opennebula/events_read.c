@@ -154,13 +154,11 @@ static bool read_document(const char *xml, size_t length, struct wanted *wanted)
     static const enum oneib_name path[] = {ONEIB_NAME_CALL_INFO, ONEIB_NAME_PARAMETERS,
                                            ONEIB_NAME_PARAMETER};
     struct oneib_error err = {0};
-    struct oneib_reader *reader = oneib_reader_open(xml, length, &err);
-    bool sound = reader && oneib_reader_root(reader, &err) == 0 &&
-                 oneib_reader_at(reader, ONEIB_NAME_HOOK_MESSAGE) &&
-                 read_children(reader, path, wanted, &err) &&
-                 oneib_reader_finish(reader, &err) == 0;
-    oneib_reader_close(reader);
-    return sound && wanted->found == 1;
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, &err);
+    return reader && oneib_reader_root(reader, &err) == 0 &&
+           oneib_reader_at(reader, ONEIB_NAME_HOOK_MESSAGE) &&
+           read_children(reader, path, wanted, &err) && oneib_reader_finish(reader, &err) == 0 &&
+           wanted->found == 1;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

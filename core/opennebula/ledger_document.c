@@ -469,16 +469,13 @@ int oneib_ledger_parse(const char *xml, size_t length, struct oneib_kept_ledger 
 {
     *kept = (struct oneib_kept_ledger){0};
     *count = 0;
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
-    int outcome = read_root(reader, kept, count, err);
-    if (outcome == 0)
-        outcome = oneib_reader_finish(reader, err);
-    oneib_reader_close(reader);
-    if (outcome < 0)
-        oneib_kept_ledger_clear(kept);
-    return outcome;
+    if (read_root(reader, kept, count, err) == 0 && oneib_reader_finish(reader, err) == 0)
+        return 0;
+    oneib_kept_ledger_clear(kept);
+    return -1;
 }
 
 static int look_among(struct oneib_one *one, int64_t owner, struct oneib_kept_ledger *found,
@@ -525,15 +522,13 @@ static int look_among_each(struct oneib_one *one, const struct oneib_id_set *own
 static int look_among_administrators(struct oneib_one *one, struct oneib_kept_ledger *found,
                                      struct oneib_error *err)
 {
-    struct oneib_id_set owners;
+    oneib_autoids struct oneib_id_set owners;
     if (oneib_one_administrators(one, &owners, err) < 0)
         return err->code == ONEIB_ERROR_PERMISSION
                    ? oneib_wrap(err, "to find it oneib's user needs USE on the group oneadmin, by "
                                      "oneacl, as on documents")
                    : -1;
-    const int outcome = look_among_each(one, &owners, found, err);
-    oneib_id_set_clear(&owners);
-    return outcome;
+    return look_among_each(one, &owners, found, err);
 }
 
 static int look_for_it(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *found,
@@ -584,15 +579,12 @@ int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledg
 static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger *kept,
                            struct oneib_error *err)
 {
-    struct oneib_kept_ledger now;
+    oneib_autokept struct oneib_kept_ledger now;
     if (read_again(one, false, kept, &now, err) < 0)
         return -1;
-    const bool same =
-        now.state == kept->state &&
+    if (now.state == kept->state &&
         (kept->state == ONEIB_LEDGER_ABSENT ||
-         (now.document_id == kept->document_id && oneib_ledger_equal(&now.ledger, &kept->ledger)));
-    oneib_kept_ledger_clear(&now);
-    if (same)
+         (now.document_id == kept->document_id && oneib_ledger_equal(&now.ledger, &kept->ledger))))
         return 0;
     return oneib_fail(
         err, ONEIB_ERROR_REFUSED,
@@ -621,47 +613,39 @@ static int replace_document(struct oneib_one *one, const struct oneib_ledger *le
 }
 
 /* Takes `wanted`, which is kept from here on, or cleared. */
-static int read_back(struct oneib_one *one, uint32_t id, struct oneib_ledger *wanted,
+static int read_back(struct oneib_one *one, uint32_t id, const struct oneib_ledger *wanted,
                      struct oneib_kept_ledger *kept, struct oneib_error *err)
 {
-    struct oneib_kept_ledger now = {0};
-    int outcome = look_at_it(one, id, &now, err);
-    if (outcome == 0 && now.state == ONEIB_LEDGER_BROKEN) {
+    oneib_autokept struct oneib_kept_ledger now = {0};
+    if (look_at_it(one, id, &now, err) < 0)
+        return -1;
+    if (now.state == ONEIB_LEDGER_BROKEN) {
         *err = now.why;
-        outcome = -1;
+        return -1;
     }
-    if (outcome == 0 &&
-        (now.state != ONEIB_LEDGER_READ || !oneib_ledger_equal(&now.ledger, wanted)))
-        outcome = oneib_fail(err, ONEIB_ERROR_REFUSED,
-                             "the ledger, document %" PRIu32
-                             ", is not what was just written: is more than one oneibd allowed to "
-                             "write (one.writer)?",
-                             id);
-    oneib_ledger_clear(wanted);
-    if (outcome == 0) {
-        oneib_kept_ledger_clear(kept);
-        *kept = now;
-    } else {
-        oneib_kept_ledger_clear(&now);
-    }
-    return outcome;
+    if (now.state != ONEIB_LEDGER_READ || !oneib_ledger_equal(&now.ledger, wanted))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the ledger, document %" PRIu32
+                          ", is not what was just written: is more than one oneibd allowed to "
+                          "write (one.writer)?",
+                          id);
+    oneib_kept_ledger_clear(kept);
+    *kept = now;
+    now.ledger = (struct oneib_ledger){0};
+    return 0;
 }
 
 static int put(struct oneib_one *one, struct oneib_kept_ledger *kept, uint64_t serial,
                const struct oneib_ledger *next, struct oneib_error *err)
 {
-    struct oneib_ledger wanted;
+    oneib_autoledger struct oneib_ledger wanted;
     uint32_t id = kept->document_id;
     oneib_ledger_copy(next, &wanted);
     wanted.serial = serial;
     const int outcome = kept->state == ONEIB_LEDGER_ABSENT
                             ? make_document(one, &wanted, &id, err)
                             : replace_document(one, &wanted, id, err);
-    if (outcome < 0) {
-        oneib_ledger_clear(&wanted);
-        return -1;
-    }
-    return read_back(one, id, &wanted, kept, err);
+    return outcome < 0 ? -1 : read_back(one, id, &wanted, kept, err);
 }
 
 /* Whoever writes has oned's lock of the document: between looking whether it is unchanged and

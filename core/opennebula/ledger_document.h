@@ -54,6 +54,7 @@ int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
 int oneib_ledger_overwrite(struct oneib_one *one, struct oneib_kept_ledger *kept,
                            const struct oneib_ledger *next, struct oneib_error *err);
 void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept);
+#define oneib_autokept __attribute__((cleanup(oneib_kept_ledger_clear)))
 
 /* ---- reading documents; for core/opennebula and its tests ------------------------------------ */
 

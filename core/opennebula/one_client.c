@@ -383,13 +383,11 @@ static int object_update(struct oneib_one *one, const char *method, const char *
 int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
                           oneib_pkey *pkey, struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     if (oneib_one_network(one, id, &xml, &length, err) < 0)
         return -1;
-    int outcome = oneib_document_network_key(xml, length, state, pkey, err);
-    free(xml);
-    return outcome;
+    return oneib_document_network_key(xml, length, state, pkey, err);
 }
 
 /* oned may accept an update and keep the old value: restricted attributes are put back silently. */
@@ -495,25 +493,21 @@ static int read_host(struct oneib_one *one, uint32_t host_id, struct oneib_cloud
 {
     oneib_autofree char *xml = NULL;
     size_t length;
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = cloud, .findings = &findings, .vn_mad = ""};
+    oneib_autofindings struct oneib_findings findings = {0};
+    oneib_autodocuments struct oneib_documents documents = {
+        .cloud = cloud, .findings = &findings, .vn_mad = ""};
     if (oneib_one_host(one, host_id, &xml, &length, err) < 0)
         return -1;
-    int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
-    return outcome;
+    return oneib_documents_read_hosts(&documents, xml, length, err);
 }
 
 static int check_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
                       const char *switches, struct oneib_error *err)
 {
-    struct oneib_cloud cloud = {0};
-    int outcome = read_host(one, host_id, &cloud, err);
-    if (outcome == 0)
-        outcome = compare_host(oneib_cloud_host(&cloud, host_id), vfs_free, switches, err);
-    oneib_cloud_clear(&cloud);
-    return outcome;
+    oneib_autocloud struct oneib_cloud cloud = {0};
+    if (read_host(one, host_id, &cloud, err) < 0)
+        return -1;
+    return compare_host(oneib_cloud_host(&cloud, host_id), vfs_free, switches, err);
 }
 
 /* What is read back as something else may be the work of the host's probe in between: then once
@@ -554,17 +548,17 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
 static int check_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys, size_t count,
                       const char *seal, struct oneib_error *err)
 {
-    struct oneib_cloud cloud = {0};
-    int outcome = read_host(one, host_id, &cloud, err);
+    oneib_autocloud struct oneib_cloud cloud = {0};
+    if (read_host(one, host_id, &cloud, err) < 0)
+        return -1;
     const struct oneib_host *host = oneib_cloud_host(&cloud, host_id);
-    if (outcome == 0 && (!host || host->keys_invalid || host->key_count != count ||
-                         strcmp(host->keys_seal, seal) != 0 ||
-                         (count > 0 && memcmp(host->keys, keys, count * sizeof *keys) != 0)))
-        outcome = oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                             "oned accepted IB_KEYS and did not keep it: does the host's template "
-                             "have it twice?");
-    oneib_cloud_clear(&cloud);
-    return outcome;
+    if (host && !host->keys_invalid && host->key_count == count &&
+        strcmp(host->keys_seal, seal) == 0 &&
+        (count == 0 || memcmp(host->keys, keys, count * sizeof *keys) == 0))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                      "oned accepted IB_KEYS and did not keep it: does the host's template "
+                      "have it twice?");
 }
 
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,

@@ -72,11 +72,10 @@ static int read_document(struct oneib_reader *reader, struct oneib_placer *place
 int oneib_placer_of(const char *xml, size_t length, struct oneib_placer *placer,
                     struct oneib_error *err)
 {
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
     *placer = (struct oneib_placer){0};
-    const int outcome = read_document(reader, placer, err);
-    oneib_reader_close(reader);
-    return outcome < 0 ? oneib_wrap(err, "reading oned's configuration") : 0;
+    return read_document(reader, placer, err) < 0 ? oneib_wrap(err, "reading oned's configuration")
+                                                  : 0;
 }

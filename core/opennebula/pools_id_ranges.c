@@ -4,6 +4,7 @@
  * answer malformed, or larger than what is read of one. It is halved then, until single ids are
  * left: those are asked for by themselves, and everybody else has been read.
  */
+#include "base/cleanup.h"
 #include "opennebula/documents_internal.h"
 #include "opennebula/pools_internal.h"
 #include <inttypes.h>
@@ -40,7 +41,7 @@ void oneib_pools_want_vms(struct oneib_documents *documents, int64_t first, int6
 static int try_id_range(struct oneib_pools *pools, const struct pool *pool, int64_t first,
                         int64_t last, bool *malformed, struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     *malformed = false;
     if (pool->fetch(pools->one, first, last, &xml, &length, err) < 0) {
@@ -49,7 +50,6 @@ static int try_id_range(struct oneib_pools *pools, const struct pool *pool, int6
     }
     oneib_pools_want_vms(&pools->documents, first, last);
     int outcome = pool->read(&pools->documents, xml, length, err);
-    free(xml);
     *malformed = outcome < 0 && pools->documents.malformed;
     return outcome;
 }
@@ -106,7 +106,7 @@ static int confirm_highest_vm(struct oneib_pools *pools, size_t from, bool *conf
                               struct oneib_error *err)
 {
     const struct oneib_id_set *seen = &pools->documents.vms_seen;
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     struct oneib_error refusal = {0};
     uint32_t highest = 0;
@@ -117,7 +117,6 @@ static int confirm_highest_vm(struct oneib_pools *pools, size_t from, bool *conf
     if (seen->count == from)
         return 0;
     if (oneib_one_vm(pools->one, highest, &xml, &length, &refusal) == 0) {
-        free(xml);
         if (highest >= pools->vm_end)
             pools->vm_end = highest + 1;
         return 0;
@@ -194,7 +193,7 @@ int oneib_pools_read_networks(struct oneib_pools *pools, struct oneib_error *err
     const struct pool networks = {"networks", oneib_one_network_window,
                                   oneib_documents_list_networks, &pools->documents.networks_listed,
                                   NULL};
-    struct oneib_id_set listed;
+    oneib_autoids struct oneib_id_set listed = {0};
     bool asked = false;
     if (read_open(pools, &networks, 0, err) < 0)
         return -1;

@@ -57,8 +57,8 @@ int oneib_pools_read_window(struct oneib_pools *pools, int64_t first, int64_t la
 /* VMs of which ids a document may show; last -1: open end. */
 void oneib_pools_want_vms(struct oneib_documents *documents, int64_t first, int64_t last);
 
-/* Each asks for those that were not asked for yet, one by one (many hosts: their pool). Takes the
- * memory of `wanted`, which may be unsorted. *asked: set when something was asked for. */
+/* Each asks for those that were not asked for yet, one by one (many hosts: their pool). `wanted`
+ * may be unsorted; they alone are left in it. *asked: set when something was asked for. */
 int oneib_pools_ask_vms(struct oneib_pools *pools, struct oneib_id_set *wanted, bool *asked,
                         struct oneib_error *err);
 int oneib_pools_ask_networks(struct oneib_pools *pools, struct oneib_id_set *wanted, bool *asked,

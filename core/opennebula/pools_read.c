@@ -81,15 +81,13 @@ static int check_visibility(const struct oneib_pools *pools, struct oneib_error 
 
 static int check_configuration(const struct oneib_pools *pools, struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     if (!pools->options->require_restrictions)
         return 0;
     if (oneib_one_system_config(pools->one, &xml, &length, err) < 0)
         return oneib_wrap(err, "finding out what users may write");
-    int outcome = check_restrictions(xml, length, err);
-    free(xml);
-    return outcome;
+    return check_restrictions(xml, length, err);
 }
 
 int oneib_pools_check_oned(const struct oneib_pools *pools, struct oneib_error *err)
@@ -154,13 +152,12 @@ static void forget(struct oneib_documents *documents, enum oneib_subject subject
 
 int oneib_pools_read_hosts(struct oneib_pools *pools, struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     if (oneib_one_host_pool(pools->one, &xml, &length, err) < 0)
         return -1;
     forget(&pools->documents, ONEIB_SUBJECT_HOST, &pools->hosts_asked);
     int outcome = oneib_documents_read_hosts(&pools->documents, xml, length, err);
-    free(xml);
     pools->all_hosts = true;
     oneib_cloud_sort(pools->documents.cloud);
     return outcome < 0 ? oneib_wrap(err, "reading all hosts") : 0;
@@ -184,7 +181,7 @@ void oneib_pools_report_progress(const struct oneib_pools *pools)
 static int read_vm_as_stored(struct oneib_pools *pools, uint32_t id, struct oneib_error *err)
 {
     struct oneib_documents *documents = &pools->documents;
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     const struct oneib_id_set itself = {.items = &id, .count = 1};
     forget(documents, ONEIB_SUBJECT_VM, &itself);
@@ -199,7 +196,6 @@ static int read_vm_as_stored(struct oneib_pools *pools, uint32_t id, struct onei
     documents->decides = true;
     int outcome = oneib_documents_read_vms(documents, xml, length, err);
     documents->decides = false;
-    free(xml);
     if (outcome < 0 && documents->malformed) {
         oneib_documents_keep_unreadable_vm(documents, id);
         return 0;
@@ -245,7 +241,7 @@ static int read_alone(struct oneib_pools *pools, const struct kind *kind, uint32
 static int ask_one(struct oneib_pools *pools, const struct kind *kind, uint32_t id,
                    struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
     struct oneib_error refusal = {0};
     if (kind->fetch(pools->one, id, &xml, &length, &refusal) < 0) {
@@ -256,9 +252,9 @@ static int ask_one(struct oneib_pools *pools, const struct kind *kind, uint32_t 
         *err = refusal;
         return -1;
     }
-    int outcome = read_alone(pools, kind, id, xml, length, err);
-    free(xml);
-    return outcome < 0 ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id) : 0;
+    return read_alone(pools, kind, id, xml, length, err) < 0
+               ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id)
+               : 0;
 }
 
 void oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more)
@@ -299,9 +295,7 @@ int oneib_pools_ask_vms(struct oneib_pools *pools, struct oneib_id_set *wanted, 
 {
     oneib_id_set_drop(wanted, &pools->vms_asked);
     *asked = *asked || wanted->count > 0;
-    int outcome = ask_each(pools, &vm_kind, wanted, &pools->vms_asked, err);
-    oneib_id_set_clear(wanted);
-    return outcome;
+    return ask_each(pools, &vm_kind, wanted, &pools->vms_asked, err);
 }
 
 /*
@@ -311,15 +305,13 @@ int oneib_pools_ask_vms(struct oneib_pools *pools, struct oneib_id_set *wanted, 
 static int read_many_hosts(struct oneib_pools *pools, struct oneib_error *err)
 {
     const struct oneib_cloud *base = pools->base;
-    struct oneib_id_set missing = {0};
-    int outcome = oneib_pools_read_hosts(pools, err);
-    for (size_t i = 0; outcome == 0 && i < base->host_count; i++)
+    oneib_autoids struct oneib_id_set missing = {0};
+    if (oneib_pools_read_hosts(pools, err) < 0)
+        return -1;
+    for (size_t i = 0; i < base->host_count; i++)
         if (!oneib_cloud_host(pools->documents.cloud, base->hosts[i].id))
             oneib_id_set_add(&missing, base->hosts[i].id);
-    if (outcome == 0)
-        outcome = ask_each(pools, &host_kind, &missing, &pools->hosts_asked, err);
-    oneib_id_set_clear(&missing);
-    return outcome;
+    return ask_each(pools, &host_kind, &missing, &pools->hosts_asked, err);
 }
 
 int oneib_pools_ask_networks(struct oneib_pools *pools, struct oneib_id_set *wanted, bool *asked,
@@ -327,9 +319,7 @@ int oneib_pools_ask_networks(struct oneib_pools *pools, struct oneib_id_set *wan
 {
     oneib_id_set_drop(wanted, &pools->networks_asked);
     *asked = *asked || wanted->count > 0;
-    int outcome = ask_each(pools, &network_kind, wanted, &pools->networks_asked, err);
-    oneib_id_set_clear(wanted);
-    return outcome;
+    return ask_each(pools, &network_kind, wanted, &pools->networks_asked, err);
 }
 
 int oneib_pools_ask_hosts(struct oneib_pools *pools, struct oneib_id_set *wanted, bool *asked,
@@ -337,11 +327,9 @@ int oneib_pools_ask_hosts(struct oneib_pools *pools, struct oneib_id_set *wanted
 {
     oneib_id_set_drop(wanted, &pools->hosts_asked);
     *asked = *asked || wanted->count > 0;
-    int outcome = wanted->count > ONEIB_MANY && !pools->all_hosts
-                      ? read_many_hosts(pools, err)
-                      : ask_each(pools, &host_kind, wanted, &pools->hosts_asked, err);
-    oneib_id_set_clear(wanted);
-    return outcome;
+    return wanted->count > ONEIB_MANY && !pools->all_hosts
+               ? read_many_hosts(pools, err)
+               : ask_each(pools, &host_kind, wanted, &pools->hosts_asked, err);
 }
 
 int oneib_pools_ask_vms_again(struct oneib_pools *pools, const struct oneib_id_set *wanted,

@@ -95,7 +95,7 @@ void oneib_pools_newly_named(struct oneib_pools *pools, struct oneib_id_set *vms
 
 static int ask_newly_named(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     oneib_pools_newly_named(pools, &wanted);
     return oneib_pools_ask_vms(pools, &wanted, asked, err);
 }
@@ -104,7 +104,7 @@ static int ask_newly_named(struct oneib_pools *pools, bool *asked, struct oneib_
 static int ask_set(struct oneib_pools *pools, struct oneib_id_set *set, bool *asked,
                    struct oneib_error *err)
 {
-    struct oneib_id_set wanted = *set;
+    oneib_autoids struct oneib_id_set wanted = *set;
     *set = (struct oneib_id_set){0};
     return oneib_pools_ask_vms(pools, &wanted, asked, err);
 }
@@ -168,7 +168,7 @@ static void want_networks(const struct oneib_pools *pools, struct oneib_id_set *
 
 static int ask_networks(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     want_networks(pools, &wanted);
     return oneib_pools_ask_networks(pools, &wanted, asked, err);
 }
@@ -217,7 +217,7 @@ static void want_host(const struct oneib_pools *pools, const struct oneib_attach
 
 static int ask_hosts(struct oneib_pools *pools, bool *asked, struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     const struct oneib_cloud *cloud = pools->documents.cloud;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
@@ -301,11 +301,9 @@ typedef int (*asker)(struct oneib_pools *pools, const struct oneib_id_set *wante
 static int ask_culprits(struct oneib_pools *pools, culprit culprit_of, asker ask_again,
                         struct oneib_error *err)
 {
-    struct oneib_id_set wanted = {0};
+    oneib_autoids struct oneib_id_set wanted = {0};
     collect_doubts(pools, culprit_of, &wanted);
-    int outcome = ask_again(pools, &wanted, err);
-    oneib_id_set_clear(&wanted);
-    return outcome;
+    return ask_again(pools, &wanted, err);
 }
 
 /*
@@ -421,11 +419,10 @@ static void name_parents_of_others(const struct oneib_cloud *cloud,
 
 static void add_parents_of_others(const struct oneib_pools *pools, struct oneib_id_set *named)
 {
-    struct oneib_id_set by_nics = {0};
+    oneib_autoids struct oneib_id_set by_nics = {0};
     name_by_nics(pools, &by_nics);
     name_parents_of_others(pools->documents.cloud, &by_nics, named);
     name_parents_of_others(pools->base, &by_nics, named);
-    oneib_id_set_clear(&by_nics);
 }
 
 static bool has_others(const struct oneib_cloud *cloud)
@@ -460,10 +457,9 @@ void oneib_pools_drop_others(struct oneib_cloud *cloud, const struct oneib_id_se
 /* Networks of other drivers were read because an event named them, or a NIC that is gone. */
 static void forget_others(struct oneib_pools *pools)
 {
-    struct oneib_id_set named = {0};
+    oneib_autoids struct oneib_id_set named = {0};
     oneib_pools_name_others(pools, &named);
     oneib_pools_drop_others(pools->documents.cloud, &named);
-    oneib_id_set_clear(&named);
 }
 
 int oneib_pools_complete(struct oneib_pools *pools, struct oneib_error *err)

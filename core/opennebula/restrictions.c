@@ -111,14 +111,11 @@ static void list_missing(const struct restrictions *restrictions, struct oneib_t
 int oneib_restrictions_missing(const char *xml, size_t length, struct oneib_text *lines,
                                size_t *missing, struct oneib_error *err)
 {
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
-
     struct restrictions restrictions = {0};
-    const int outcome = read_document(reader, &restrictions, err);
-    oneib_reader_close(reader);
-    if (outcome < 0)
+    if (read_document(reader, &restrictions, err) < 0)
         return oneib_wrap(err, "reading oned's configuration");
     list_missing(&restrictions, lines, missing);
     return 0;

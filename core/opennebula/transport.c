@@ -141,7 +141,7 @@ static bool repeats(const char *text, const char *secret)
 
 void oneib_transport_show(const char *text, const char *secret, char *shown, size_t size)
 {
-    struct oneib_text escaped = {0};
+    oneib_autotext struct oneib_text escaped = {0};
     if (repeats(text, secret))
         text = "(withheld: it repeats the session)";
     /* A byte may become four. */
@@ -150,7 +150,6 @@ void oneib_transport_show(const char *text, const char *secret, char *shown, siz
     while (length > 0 && escaped.data[length - 1] == '.')
         length--;
     snprintf(shown, size, "%.*s", (int)length, escaped.data ? escaped.data : "");
-    oneib_text_clear(&escaped);
 }
 
 /* SIGPIPE is blocked for this thread while libraries write to sockets, and one that came is taken

@@ -183,6 +183,11 @@ struct oneib_reader;
 /* xml is borrowed until the reader is closed. */
 struct oneib_reader *oneib_reader_open(const char *xml, size_t length, struct oneib_error *err);
 void oneib_reader_close(struct oneib_reader *reader);
+static inline void oneib_reader_end(struct oneib_reader **reader)
+{
+    oneib_reader_close(*reader);
+}
+#define oneib_autoreader __attribute__((cleanup(oneib_reader_end)))
 
 /* An element whose children are being read. */
 struct oneib_element {
