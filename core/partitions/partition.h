@@ -101,6 +101,7 @@ int oneib_partition_compare_keys(const void *a, const void *b);
 struct oneib_partition *oneib_partition_table_add_like(struct oneib_partition_table *table,
                                                        const struct oneib_partition *partition);
 void oneib_partition_table_clear(struct oneib_partition_table *table);
+#define oneib_autopartitions __attribute__((cleanup(oneib_partition_table_clear)))
 const struct oneib_partition *
 oneib_partition_table_find(const struct oneib_partition_table *table,
                            oneib_pkey pkey); /* linear or binary; NULL */

@@ -116,5 +116,6 @@ bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
 const char *oneib_deviation_fix(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
+#define oneib_autoverification __attribute__((cleanup(oneib_verification_clear)))
 
 #endif

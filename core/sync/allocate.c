@@ -170,13 +170,13 @@ static int make_next(struct oneib_one *one, struct oneib_snapshot *snapshot,
 static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
                         struct oneib_key_changes *changes, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next;
     oneib_ledger_copy(&snapshot->kept.ledger, &next);
-    int outcome = make_next(one, snapshot, &next, changes, err);
-    if (outcome == 0 && !oneib_ledger_equal(&next, &snapshot->kept.ledger))
-        outcome = oneib_ledger_write(one, &snapshot->kept, &next, err);
-    oneib_ledger_clear(&next);
-    return outcome;
+    if (make_next(one, snapshot, &next, changes, err) < 0)
+        return -1;
+    return oneib_ledger_equal(&next, &snapshot->kept.ledger)
+               ? 0
+               : oneib_ledger_write(one, &snapshot->kept, &next, err);
 }
 
 /* Once for a network, until it is read again, which is therefore not asked for: a daemon keeps its

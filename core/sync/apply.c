@@ -197,24 +197,20 @@ static int await_loss(const struct step *step, const struct oneib_partition_tabl
 static int take_away(const struct step *step, const struct oneib_reassignment *reassignment,
                      struct oneib_error *err)
 {
-    struct oneib_watch watch = {.keys = reassignment->keys};
+    oneib_auto(oneib_watch_clear) struct oneib_watch watch = {.keys = reassignment->keys};
     oneib_watch_read(&step->snapshot->subnet, &reassignment->first, &watch);
-    int status = write_first(step, &reassignment->first, err);
-    if (status == 0)
-        status = await_loss(step, &reassignment->first, &watch, err);
-    oneib_watch_clear(&watch);
-    return status;
+    return write_first(step, &reassignment->first, err) < 0
+               ? -1
+               : await_loss(step, &reassignment->first, &watch, err);
 }
 
 static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = step->snapshot;
-    struct oneib_reassignment reassignment;
+    oneib_auto(oneib_reassignment_clear) struct oneib_reassignment reassignment;
     oneib_reassignment_make(&snapshot->seen.table, &snapshot->desired.table, &snapshot->subnet,
                             &reassignment);
-    int status = reassignment.left_out > 0 ? take_away(step, &reassignment, err) : 0;
-    oneib_reassignment_clear(&reassignment);
-    return status;
+    return reassignment.left_out > 0 ? take_away(step, &reassignment, err) : 0;
 }
 
 /* ---- putting into force ---------------------------------------------------------------------- */
@@ -293,16 +289,13 @@ static int verify_everything(const struct step *step, struct oneib_error *err)
 static int put_into_force(const struct step *step, struct oneib_error *err)
 {
     const double start = oneib_now_ms();
-    struct oneib_watch watch = {0};
-    int status = prepare(step, &watch, err);
-    if (status == 0)
-        oneib_watch_read(&step->snapshot->subnet, &step->snapshot->desired.table, &watch);
-    if (status == 0)
-        status = write_desired(step, err);
-    if (status == 0)
-        status = await_change(step, start, &watch, err);
-    oneib_watch_clear(&watch);
-    return status < 0 ? -1 : verify_everything(step, err);
+    oneib_auto(oneib_watch_clear) struct oneib_watch watch = {0};
+    if (prepare(step, &watch, err) < 0)
+        return -1;
+    oneib_watch_read(&step->snapshot->subnet, &step->snapshot->desired.table, &watch);
+    if (write_desired(step, err) < 0 || await_change(step, start, &watch, err) < 0)
+        return -1;
+    return verify_everything(step, err);
 }
 
 static bool needs_opensm(const struct oneib_verification *verification)

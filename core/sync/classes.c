@@ -50,7 +50,7 @@ static int read_levels(const char *path, uint16_t *levels, struct oneib_error *e
     oneib_autofree char *data = NULL;
     size_t length;
     struct oneib_error failure;
-    struct oneib_partition_table table = {0};
+    oneib_autopartitions struct oneib_partition_table table = {0};
     *levels = 0;
     if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &failure) < 0) {
         if (failure.code == ONEIB_ERROR_NOT_FOUND)
@@ -61,7 +61,6 @@ static int read_levels(const char *path, uint16_t *levels, struct oneib_error *e
     if (oneib_partitions_parse(data, length, path, &table, err) < 0)
         return oneib_wrap(err, "finding out which SLs are in use (qos.drop_unused)");
     *levels = oneib_levels_in(&table);
-    oneib_partition_table_clear(&table);
     return 0;
 }
 
@@ -77,13 +76,14 @@ int oneib_classes_plan(const struct oneib_config *config, const struct oneib_cla
 int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,
                       struct oneib_error *err)
 {
-    struct oneib_cloud cloud = {0};
-    int outcome = oneib_read_network_alone(one, network_id, vn_mad, &cloud, err);
+    oneib_autocloud struct oneib_cloud cloud = {0};
+    *sl = 0;
+    if (oneib_read_network_alone(one, network_id, vn_mad, &cloud, err) < 0)
+        return -1;
     const struct oneib_network *network = oneib_cloud_network(&cloud, network_id);
-    if (outcome == 0 && !network)
-        outcome = oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                             "network %" PRIu32 " is no InfiniBand network", network_id);
-    *sl = network ? network->shown_sl : 0;
-    oneib_cloud_clear(&cloud);
-    return outcome;
+    if (!network)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "network %" PRIu32 " is no InfiniBand network", network_id);
+    *sl = network->shown_sl;
+    return 0;
 }

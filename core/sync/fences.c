@@ -60,19 +60,16 @@ bool oneib_fences_are_there(const char *state)
 static int parse(const char *path, const char *data, size_t length, struct oneib_ledger *ledger,
                  struct oneib_error *err)
 {
-    struct oneib_kept_ledger kept = {0};
+    oneib_autokept struct oneib_kept_ledger kept = {0};
     size_t count;
     if (oneib_ledger_parse(data, length, &kept, &count, err) < 0)
         return -1;
-    if (kept.state != ONEIB_LEDGER_READ) {
-        oneib_kept_ledger_clear(&kept);
+    if (kept.state != ONEIB_LEDGER_READ)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "%s is damaged: remove it, and fence again the hosts that were fenced",
                           path);
-    }
     *ledger = kept.ledger;
     kept.ledger = (struct oneib_ledger){0};
-    oneib_kept_ledger_clear(&kept);
     return 0;
 }
 

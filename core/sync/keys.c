@@ -61,12 +61,8 @@ int oneib_new_network_parse(const char *xml, size_t length, const char *vn_mad,
                             struct oneib_new_network *network, struct oneib_error *err)
 {
     *network = (struct oneib_new_network){.parent_id = ONEIB_NO_ID};
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
-    if (!reader)
-        return -1;
-    const int outcome = read_network(reader, vn_mad, network, err);
-    oneib_reader_close(reader);
-    return outcome;
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    return reader ? read_network(reader, vn_mad, network, err) : -1;
 }
 
 int oneib_read_network_alone(struct oneib_one *one, uint32_t id, const char *vn_mad,
@@ -74,25 +70,22 @@ int oneib_read_network_alone(struct oneib_one *one, uint32_t id, const char *vn_
 {
     oneib_autofree char *xml = NULL;
     size_t length;
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = cloud, .findings = &findings, .vn_mad = vn_mad};
+    oneib_autofindings struct oneib_findings findings = {0};
+    oneib_autodocuments struct oneib_documents documents = {
+        .cloud = cloud, .findings = &findings, .vn_mad = vn_mad};
     if (oneib_one_network(one, id, &xml, &length, err) < 0)
         return -1;
-    const int outcome = oneib_documents_read_networks(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
-    return outcome;
+    return oneib_documents_read_networks(&documents, xml, length, err);
 }
 
 /* The parent's document says so, never the reservation's copy of it. */
 static int does_parent_share(struct oneib_one *one, uint32_t parent_id, const char *vn_mad,
                              bool *shares, struct oneib_error *err)
 {
-    struct oneib_cloud cloud = {0};
+    oneib_autocloud struct oneib_cloud cloud = {0};
     const int outcome = oneib_read_network_alone(one, parent_id, vn_mad, &cloud, err);
     const struct oneib_network *parent = oneib_cloud_network(&cloud, parent_id);
     *shares = parent && parent->reservations_share;
-    oneib_cloud_clear(&cloud);
     return outcome;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/leaves.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
@@ -37,15 +38,13 @@ int oneib_leaves_find(struct oneib_fabric *fabric, const struct oneib_cloud *clo
                       struct oneib_error *err)
 {
     const size_t count = count_ports(cloud);
-    oneib_guid *ports = oneib_alloc(count + 1, sizeof *ports);
-    oneib_guid *switches = oneib_alloc(count + 1, sizeof *switches);
+    oneib_autofree oneib_guid *ports = oneib_alloc(count + 1, sizeof *ports);
+    oneib_autofree oneib_guid *switches = oneib_alloc(count + 1, sizeof *switches);
     list_ports(cloud, ports);
-    int status = oneib_fabric_switches(fabric, subnet, ports, switches, count, err);
-    if (status == 0)
-        keep_leaves(leaves, ports, switches, count);
-    free(ports);
-    free(switches);
-    return status < 0 ? oneib_wrap(err, "finding the hosts' switches") : 0;
+    if (oneib_fabric_switches(fabric, subnet, ports, switches, count, err) < 0)
+        return oneib_wrap(err, "finding the hosts' switches");
+    keep_leaves(leaves, ports, switches, count);
+    return 0;
 }
 
 oneib_guid oneib_leaf_of(const struct oneib_leaves *leaves, oneib_guid port_guid)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/levels.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cluster/port_index.h"
 #include "fabric/qos_read.h"
@@ -21,13 +22,12 @@ static int judge_ports(const struct looking *looking, const struct oneib_qos *qo
                        struct oneib_error *err)
 {
     struct oneib_levels_result *result = looking->result;
-    struct oneib_qos_reading reading;
+    oneib_auto(oneib_qos_reading_clear) struct oneib_qos_reading reading = {0};
     if (oneib_fabric_read_qos(looking->fabric, &looking->snapshot->subnet, qos, &reading, err) < 0)
         return -1;
     result->ports = reading.count;
     oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading, looking->findings,
                           &result->port_drift);
-    oneib_qos_reading_clear(&reading);
     return 0;
 }
 
@@ -154,15 +154,12 @@ static int judge_levels(const struct looking *looking, struct clusters *clusters
 
 static int judge_clusters(const struct looking *looking, struct oneib_error *err)
 {
-    struct clusters clusters = {0};
+    oneib_auto(clear) struct clusters clusters = {0};
     list(looking->snapshot, &clusters);
-    int outcome = ask_groups(looking->fabric, &clusters, err);
-    if (outcome == 0)
-        name_missing_groups(looking, &clusters);
-    if (outcome == 0 && looking->result->is_configured)
-        outcome = judge_levels(looking, &clusters, err);
-    clear(&clusters);
-    return outcome;
+    if (ask_groups(looking->fabric, &clusters, err) < 0)
+        return -1;
+    name_missing_groups(looking, &clusters);
+    return looking->result->is_configured ? judge_levels(looking, &clusters, err) : 0;
 }
 
 static int judge_classes(const struct looking *looking, const struct oneib_classes *classes,
@@ -200,8 +197,7 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
 void oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
                                 struct oneib_findings *findings)
 {
-    struct oneib_sharing sharing;
+    oneib_auto(oneib_sharing_clear) struct oneib_sharing sharing;
     oneib_sharing_make_of(snapshot, &snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing);
     oneib_sharing_judge(&sharing, routes, &snapshot->cloud, findings);
-    oneib_sharing_clear(&sharing);
 }

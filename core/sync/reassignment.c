@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/reassignment.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cluster/port_index.h"
 #include <stdlib.h>
@@ -17,10 +18,9 @@ static void mark_excess_keys(const struct oneib_verification *verification, bool
 static void find_excess_keys(const struct oneib_partition_table *desired,
                              const struct oneib_subnet *subnet, bool *excess)
 {
-    struct oneib_verification verification = {0};
+    oneib_autoverification struct oneib_verification verification = {0};
     oneib_subnet_verify(subnet, desired, &verification);
     mark_excess_keys(&verification, excess);
-    oneib_verification_clear(&verification);
 }
 
 /* The partitions of a table by key; the first one that has a key counts. */
@@ -89,12 +89,10 @@ void oneib_reassignment_make(const struct oneib_partition_table *in_force,
                   .capacity = desired->count + 1},
         .keys = oneib_alloc(KEYS, sizeof *reassignment->keys),
     };
-    bool *excess = oneib_alloc(KEYS, sizeof *excess);
-    const struct oneib_partition **by_key = index_by_key(in_force);
+    oneib_autofree bool *excess = oneib_alloc(KEYS, sizeof *excess);
+    oneib_autofree const struct oneib_partition **by_key = index_by_key(in_force);
     find_excess_keys(desired, subnet, excess);
     leave_out(by_key, desired, excess, reassignment);
-    free(by_key);
-    free(excess);
 }
 
 void oneib_reassignment_clear(struct oneib_reassignment *reassignment)

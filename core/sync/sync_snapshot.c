@@ -111,13 +111,11 @@ static const char *why_lost(const struct oneib_snapshot *snapshot)
 static int adopt_ledger(const struct oneib_config *config, struct oneib_snapshot *snapshot,
                         struct oneib_error *err)
 {
-    struct oneib_ledger fences;
+    oneib_autoledger struct oneib_ledger fences;
     if (oneib_fences_read(oneib_config_state(config), &fences, err) < 0 &&
         err->code != ONEIB_ERROR_NOT_FOUND)
         return -1;
-    const int status = oneib_ledger_adopt(snapshot, &fences, &snapshot->adopted, err);
-    oneib_ledger_clear(&fences);
-    return status;
+    return oneib_ledger_adopt(snapshot, &fences, &snapshot->adopted, err);
 }
 
 /* Without the ledger the file in force tells which network has which key; without both nobody. */

@@ -93,7 +93,7 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
                       struct oneib_vports *vports, struct oneib_subnet *subnet,
                       struct oneib_error *err)
 {
-    struct oneib_vport_reading reading = {0};
+    oneib_auto(oneib_vport_reading_clear) struct oneib_vport_reading reading = {0};
     vports->was_tried = oneib_vports_are_wanted(config);
     vports->result = (struct oneib_vport_result){0};
     if (!vports->was_tried)
@@ -105,7 +105,6 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
     sort_reports(vports);
     if (status == 0)
         note_asked(vports, subnet);
-    oneib_vport_reading_clear(&reading);
     return status;
 }
 
@@ -161,19 +160,17 @@ static size_t pick_news(const struct oneib_vports *vports, struct oneib_vport_re
 int oneib_vports_read_news(struct oneib_fabric *fabric, struct oneib_vports *vports,
                            struct oneib_subnet *subnet, bool *proves, struct oneib_error *err)
 {
-    struct oneib_vport_reading reading = {0};
+    oneib_auto(oneib_vport_reading_clear) struct oneib_vport_reading reading = {0};
     *proves = false;
     sort_reports(vports);
     oneib_autofree struct oneib_vport_report *news =
         oneib_alloc(vports->report_count + 1, sizeof *news);
     const size_t count = pick_news(vports, news);
-    int status = oneib_fabric_read_vports(fabric, subnet, news, count, &reading, err);
-    if (status == 0)
-        oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves);
-    if (status == 0)
-        note_asked(vports, subnet);
-    oneib_vport_reading_clear(&reading);
-    return status;
+    if (oneib_fabric_read_vports(fabric, subnet, news, count, &reading, err) < 0)
+        return -1;
+    oneib_vports_renew(&reading, news, count, subnet, &vports->result, proves);
+    note_asked(vports, subnet);
+    return 0;
 }
 
 void oneib_vports_clear(struct oneib_vports *vports)

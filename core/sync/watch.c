@@ -87,10 +87,9 @@ static void collect_wrong_ports(const struct oneib_subnet *subnet,
 void oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
                       struct oneib_watch *watch)
 {
-    struct oneib_verification verification = {0};
+    oneib_autoverification struct oneib_verification verification = {0};
     oneib_subnet_verify(subnet, table, &verification);
     collect_wrong_ports(subnet, &verification, watch);
-    oneib_verification_clear(&verification);
 }
 
 /* ---- whom to ask ----------------------------------------------------------------------------- */
