@@ -58,15 +58,12 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 static enum MHD_Result answer(struct oneib_asked_http *http, struct MHD_Connection *connection,
                               const struct oneib_text *question)
 {
-    struct oneib_text text = {0};
+    oneib_autotext struct oneib_text text = {0};
     const int status =
         http->asked(http->context, question->data ? question->data : "", question->length, &text);
     const char *words = text.data ? text.data : "";
-    const enum MHD_Result result = status == 0
-                                       ? reply(connection, MHD_HTTP_OK, "application/json", words)
-                                       : refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, words);
-    oneib_text_clear(&text);
-    return result;
+    return status == 0 ? reply(connection, MHD_HTTP_OK, "application/json", words)
+                       : refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, words);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

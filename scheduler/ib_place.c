@@ -32,31 +32,27 @@ static int narrow_message(const struct oneib_config *config, struct oneib_sched_
                           struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
     struct oneib_error why;
-    struct oneib_window window;
+    oneib_auto(oneib_window_clear) struct oneib_window window;
     const bool has_pools = oneib_sched_message_read_pools(message, config->one.vn_mad, &why) == 0;
     if (!has_pools)
         fprintf(stderr, "oneib: oned is asked for each VM and host: %s\n", why.text);
-    int status = oneib_place(config, message, has_pools, &window, err);
-    if (status == 0 && window.vm_count > 0)
+    if (oneib_place(config, message, has_pools, &window, err) < 0)
+        return -1;
+    if (window.vm_count > 0)
         oneib_sched_message_write(message, &window, changed);
-    oneib_window_clear(&window);
-    return status;
+    return 0;
 }
 
 static int narrow(const char *config_path, struct oneib_wire *wire,
                   struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
-    struct oneib_config config;
-    struct oneib_sched_message message;
-    if (oneib_wire_decode(wire, err) < 0 || oneib_placing_config(config_path, &config, err) < 0)
+    oneib_autoconfig struct oneib_config config = {0};
+    oneib_auto(oneib_sched_message_clear) struct oneib_sched_message message = {0};
+    if (oneib_wire_decode(wire, err) < 0 || oneib_placing_config(config_path, &config, err) < 0 ||
+        oneib_sched_message_read(wire->xml.data, wire->xml.length, &message, err) < 0 ||
+        narrow_message(&config, &message, changed, err) < 0)
         return -1;
-    int status = oneib_sched_message_read(wire->xml.data, wire->xml.length, &message, err);
-    if (status == 0) {
-        status = narrow_message(&config, &message, changed, err);
-        oneib_sched_message_clear(&message);
-    }
-    oneib_config_clear(&config);
-    return status < 0 ? -1 : oneib_patience_check(err);
+    return oneib_patience_check(err);
 }
 
 /* ---- OpenNebula's own placer ----------------------------------------------------------------- */
@@ -97,30 +93,25 @@ static int run_placer(const char *placer, int input, int *status, struct oneib_e
 static int decide(const char *config, struct oneib_wire *wire, int fd, struct oneib_error *err)
 {
     struct oneib_error doubt;
-    struct oneib_sched_pieces changed = {0};
+    oneib_auto(oneib_sched_pieces_clear) struct oneib_sched_pieces changed = {0};
     oneib_patience_begin();
     const bool is_in_doubt = narrow(config, wire, &changed, &doubt) < 0;
     oneib_patience_end();
     if (is_in_doubt)
         fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", doubt.text);
-    const int status = is_in_doubt || changed.count == 0 ? oneib_wire_pass(wire, fd, err)
-                                                         : oneib_wire_write(&changed, fd, err);
-    oneib_sched_pieces_clear(&changed);
-    return status;
+    return is_in_doubt || changed.count == 0 ? oneib_wire_pass(wire, fd, err)
+                                             : oneib_wire_write(&changed, fd, err);
 }
 
 /* A file in memory with what the placer is given; -1 on failure. */
 static int open_given(const char *config, struct oneib_error *err)
 {
-    struct oneib_wire wire;
+    oneib_auto(oneib_wire_clear) struct oneib_wire wire = {0};
     oneib_autoclose int given = oneib_memory_file("", 0);
     if (given < 0)
         return oneib_fail_errno(err, errno, "cannot pass on the scheduler's message");
-    if (oneib_wire_read(STDIN_FILENO, INPUT_MAX, &wire, err) < 0)
-        return -1;
-    const int status = decide(config, &wire, given, err);
-    oneib_wire_clear(&wire);
-    if (status < 0)
+    if (oneib_wire_read(STDIN_FILENO, INPUT_MAX, &wire, err) < 0 ||
+        decide(config, &wire, given, err) < 0)
         return -1;
     lseek(given, 0, SEEK_SET);
     return oneib_steal_fd(&given);

@@ -5,6 +5,7 @@
  * that are near their cluster and have room; all others, and everybody when something is in doubt,
  * are left to OpenNebula (docs/design/placement.md).
  */
+#include "base/cleanup.h"
 #include "base/program.h"
 #include "placement/question.h"
 #include "scheduler/asked_http.h"
@@ -31,40 +32,18 @@ static void heed_signals(void)
     sigaction(SIGPIPE, &ignored, NULL);
 }
 
-/* ---- a question ------------------------------------------------------------------------------ */
-
-static int place(const struct oneib_config *config, struct oneib_sched_message *message,
-                 struct oneib_text *reply, struct oneib_error *err)
-{
-    struct oneib_window window;
-    if (oneib_place(config, message, false, &window, err) < 0)
-        return -1;
-    oneib_answer_write(&window, reply);
-    oneib_window_clear(&window);
-    return 0;
-}
-
-/* The configuration is that of now: nothing is kept from question to question. */
-static int place_as_configured(const char *path, struct oneib_sched_message *message,
-                               struct oneib_text *reply, struct oneib_error *err)
-{
-    struct oneib_config config;
-    if (oneib_placing_config(path, &config, err) < 0)
-        return -1;
-    const int status = place(&config, message, reply, err);
-    oneib_config_clear(&config);
-    return status;
-}
-
 static int answer_question(const char *path, const char *question, size_t length,
                            struct oneib_text *reply, struct oneib_error *err)
 {
-    struct oneib_sched_message message;
-    if (oneib_question_read(question, length, &message, err) < 0)
+    oneib_auto(oneib_sched_message_clear) struct oneib_sched_message message = {0};
+    oneib_autoconfig struct oneib_config config = {0};
+    oneib_auto(oneib_window_clear) struct oneib_window window = {0};
+    if (oneib_question_read(question, length, &message, err) < 0 ||
+        oneib_placing_config(path, &config, err) < 0 ||
+        oneib_place(&config, &message, false, &window, err) < 0)
         return -1;
-    const int status = place_as_configured(path, &message, reply, err);
-    oneib_sched_message_clear(&message);
-    return status;
+    oneib_answer_write(&window, reply);
+    return 0;
 }
 
 static int answer(void *context, const char *question, size_t length, struct oneib_text *reply)
@@ -97,12 +76,10 @@ static int serve(struct oneib_given *given, const char *address, struct oneib_er
 
 static int run(struct oneib_given *given, struct oneib_error *err)
 {
-    struct oneib_config config;
-    if (oneib_config_load(given->config, &config, err) < 0)
-        return -1;
-    const int status = serve(given, config.scheduler.listen, err);
-    oneib_config_clear(&config);
-    return status;
+    oneib_autoconfig struct oneib_config config;
+    return oneib_config_load(given->config, &config, err) < 0
+               ? -1
+               : serve(given, config.scheduler.listen, err);
 }
 
 int main(int argc, char **argv)

@@ -31,13 +31,12 @@ int oneib_placing_config(const char *path, struct oneib_config *config, struct o
 
 static int reach_oned(struct placing *placing, struct oneib_error *err)
 {
-    struct oneib_credentials credentials = {0};
+    oneib_auto(oneib_credentials_clear) struct oneib_credentials credentials = {0};
     if (placing->one)
         return 0;
     if (oneib_credentials_find(placing->config, &credentials, err) < 0)
         return -1;
     placing->one = oneib_one_open(&credentials, ONEIB_PATIENCE_S * 1000, err);
-    oneib_credentials_clear(&credentials);
     if (!placing->one)
         return -1;
     oneib_one_set_interrupt(placing->one, oneib_patience_flag());
@@ -55,13 +54,11 @@ static int take_vms(void *context, const char *xml, size_t length, uint32_t firs
 static int ask_vms(struct placing *placing, struct oneib_error *err)
 {
     const struct oneib_sched_message *message = placing->message;
-    uint32_t *ids = oneib_alloc(message->requirement_count + 1, sizeof *ids);
+    oneib_autofree uint32_t *ids = oneib_alloc(message->requirement_count + 1, sizeof *ids);
     for (size_t i = 0; i < message->requirement_count; i++)
         ids[i] = message->requirements[i].vm_id;
-    const int status =
-        oneib_vm_sets_read(placing->one, ids, message->requirement_count, take_vms, placing, err);
-    free(ids);
-    return status;
+    return oneib_vm_sets_read(placing->one, ids, message->requirement_count, take_vms, placing,
+                              err);
 }
 
 static int ask_hosts(struct placing *placing, struct oneib_error *err)
@@ -95,28 +92,24 @@ static int arrange_by_links(struct placing *placing, const struct oneib_cloud *r
                             struct oneib_error *err)
 {
     const struct oneib_config *config = placing->config;
-    struct oneib_links links;
+    oneib_autolinks struct oneib_links links = {0};
     if (!config->qos.links_file)
         return arrange(placing, running, NULL, err);
     if (oneib_links_load(config->qos.links_file, time(NULL), &links, err) < 0)
         return -1;
     links.is_exclusive = config->qos.exclusive;
     oneib_links_catch_up(&links, running);
-    int status = arrange(placing, running, &links, err);
-    oneib_links_clear(&links);
-    return status;
+    return arrange(placing, running, &links, err);
 }
 
 static int arrange_among(struct placing *placing, const struct oneib_id_set *networks,
                          struct oneib_error *err)
 {
-    struct oneib_cloud running;
-    if (oneib_read_running(placing->one, placing->config->one.vn_mad, placing->message, networks,
-                           &running, err) < 0)
-        return -1;
-    const int status = arrange_by_links(placing, &running, err);
-    oneib_cloud_clear(&running);
-    return status;
+    oneib_autocloud struct oneib_cloud running = {0};
+    return oneib_read_running(placing->one, placing->config->one.vn_mad, placing->message, networks,
+                              &running, err) < 0
+               ? -1
+               : arrange_by_links(placing, &running, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -133,13 +126,11 @@ static int place_for(struct placing *placing, bool has_pools, const struct oneib
 
 static int place(struct placing *placing, bool has_pools, struct oneib_error *err)
 {
-    struct oneib_id_set networks = {0};
+    oneib_autoids struct oneib_id_set networks = {0};
     if (!has_pools && (reach_oned(placing, err) < 0 || ask_vms(placing, err) < 0))
         return -1;
     oneib_waiting_networks(placing->message, &networks);
-    int status = place_for(placing, has_pools, &networks, err);
-    oneib_id_set_clear(&networks);
-    return status;
+    return place_for(placing, has_pools, &networks, err);
 }
 
 int oneib_place(const struct oneib_config *config, struct oneib_sched_message *message,

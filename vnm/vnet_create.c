@@ -44,13 +44,12 @@ static int read_network(const struct oneib_config *config, uint64_t id,
 static int take_parents_key(const struct oneib_config *config,
                             const struct oneib_new_network *network, struct oneib_error *err)
 {
-    struct oneib_credentials credentials = {0};
+    oneib_auto(oneib_credentials_clear) struct oneib_credentials credentials = {0};
     if (oneib_credentials_find(config, &credentials, err) < 0)
         return -1;
     struct oneib_one *one = oneib_one_open(&credentials, config->one.timeout_ms, err);
     const int outcome = one ? oneib_take_parents_key(one, network, config->one.vn_mad, err) : -1;
     oneib_one_close(one);
-    oneib_credentials_clear(&credentials);
     return outcome;
 }
 
@@ -64,16 +63,14 @@ static void use_own_session(struct oneib_config *config)
 
 static int create(const char *config_path, uint64_t id, struct oneib_error *err)
 {
-    struct oneib_config config;
+    oneib_autoconfig struct oneib_config config;
     struct oneib_new_network network;
     if (oneib_config_load(config_path, &config, err) < 0)
         return -1;
     use_own_session(&config);
-    int outcome = read_network(&config, id, &network, err);
-    if (outcome == 0 && network.ours)
-        outcome = take_parents_key(&config, &network, err);
-    oneib_config_clear(&config);
-    return outcome;
+    if (read_network(&config, id, &network, err) < 0)
+        return -1;
+    return network.ours ? take_parents_key(&config, &network, err) : 0;
 }
 
 int main(int argc, char **argv)

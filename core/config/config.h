@@ -304,5 +304,6 @@ void oneib_config_render(const struct oneib_config *config, struct oneib_text *t
 const char *oneib_config_state(const struct oneib_config *config);
 
 void oneib_config_clear(struct oneib_config *config);
+#define oneib_autoconfig __attribute__((cleanup(oneib_config_clear)))
 
 #endif

@@ -289,23 +289,18 @@ static int read_vm_document(struct oneib_reader *reader, struct oneib_sched_mess
 static int read_asking(const char *xml, size_t length, struct oneib_sched_message *message,
                        struct oneib_error *err)
 {
-    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
-    if (!reader)
-        return -1;
-    const int status = read_vm_document(reader, message, err);
-    oneib_reader_close(reader);
-    return status;
+    oneib_autoreader struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    return reader ? read_vm_document(reader, message, err) : -1;
 }
 
 /* What is odd in a document is oneibd's to say, not ours. */
 static int read_nics(const char *xml, size_t length, struct oneib_documents *documents,
                      struct oneib_error *err)
 {
-    struct oneib_findings findings = {0};
+    oneib_autofindings struct oneib_findings findings = {0};
     documents->findings = &findings;
     const int status = oneib_documents_read_vms(documents, xml, length, err);
     oneib_documents_clear(documents);
-    oneib_findings_clear(&findings);
     return status;
 }
 
@@ -351,11 +346,10 @@ int oneib_sched_message_add_vms(struct oneib_sched_message *message, const char 
 int oneib_sched_message_add_hosts(struct oneib_sched_message *message, const char *xml,
                                   size_t length, struct oneib_error *err)
 {
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = &message->cloud, .findings = &findings};
+    oneib_autofindings struct oneib_findings findings = {0};
+    oneib_autodocuments struct oneib_documents documents = {.cloud = &message->cloud,
+                                                            .findings = &findings};
     const int status = oneib_documents_read_hosts(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
     oneib_cloud_sort(&message->cloud);
     return status;
 }

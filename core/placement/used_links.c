@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/used_links.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include <stdlib.h>
@@ -92,16 +93,14 @@ void oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uin
                        size_t count, bool *meets)
 {
     const struct oneib_placed_cluster *cluster = find_cluster(links, network_id);
-    uint64_t *others = oneib_alloc(oneib_routes_words(&links->routes) + 1, sizeof *others);
-    oneib_guid *guids = oneib_alloc(links->port_count + 1, sizeof *guids);
-    bool *ports_meet = oneib_alloc(links->port_count + 1, sizeof *ports_meet);
+    oneib_autofree uint64_t *others =
+        oneib_alloc(oneib_routes_words(&links->routes) + 1, sizeof *others);
+    oneib_autofree oneib_guid *guids = oneib_alloc(links->port_count + 1, sizeof *guids);
+    oneib_autofree bool *ports_meet = oneib_alloc(links->port_count + 1, sizeof *ports_meet);
     if (cluster)
         judge_ports(links, cluster, others, guids, ports_meet);
     for (size_t i = 0; i < count; i++)
         meets[i] = cluster && host_meets(links, ports_meet, host_ids[i]);
-    free(others);
-    free(guids);
-    free(ports_meet);
 }
 
 static bool has_member(const struct oneib_placed_cluster *cluster, oneib_guid port)

@@ -50,5 +50,6 @@ void oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uin
 /* The cluster has a member on this host from now on, by all of its ports. */
 void oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id);
 void oneib_links_clear(struct oneib_links *links);
+#define oneib_autolinks __attribute__((cleanup(oneib_links_clear)))
 
 #endif
