@@ -239,15 +239,8 @@ static bool has_mlx5(const struct oneib_host *host)
 
 static bool fabric_has_virtual_ports(const struct oneib_config *config)
 {
-    struct oneib_error ignored;
-    struct oneib_opensm_setup setup = {0};
-    pid_t pid;
-    if (oneib_opensm_find(config, &pid, &ignored) < 0 || pid == 0 ||
-        oneib_opensm_setup_read(pid, &setup, &ignored) < 0)
-        return false;
-    const bool has = setup.virtual_ports;
-    oneib_opensm_setup_clear(&setup);
-    return has;
+    oneib_autosetup struct oneib_opensm_setup setup;
+    return oneib_opensm_setup_find(config, &setup) && setup.virtual_ports;
 }
 
 static const char *words_on_reading(const struct oneib_config *config)
@@ -306,14 +299,13 @@ static void check_virtual_ports(const struct oneib_session *session,
 static void check_hosts(struct oneib_session *session, struct oneib_checks *checks)
 {
     static const char name[] = "hosts";
-    struct oneib_cloud cloud = {0};
+    oneib_autocloud struct oneib_cloud cloud = {0};
     struct oneib_error err;
     size_t with_ports = 0;
 
     if (oneib_read_hosts(session, &cloud, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
                         "oneib's user must be allowed to see all hosts", "%s", err.text);
-        oneib_cloud_clear(&cloud);
         return;
     }
     for (size_t i = 0; i < cloud.host_count; i++)
@@ -326,7 +318,6 @@ static void check_hosts(struct oneib_session *session, struct oneib_checks *chec
                         "describe their ports in IB_HCA vectors of the hosts (onehost update)",
                         "none of %zu reports an InfiniBand port (IB_HCA)", cloud.host_count);
     check_virtual_ports(session, &cloud, checks);
-    oneib_cloud_clear(&cloud);
 }
 
 void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks)

@@ -87,7 +87,7 @@ static void check_remotes(const char *path, const struct oneib_kept_ledger *kept
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks)
 {
     struct oneib_error err;
-    struct oneib_kept_ledger kept = {0};
+    oneib_autokept struct oneib_kept_ledger kept = {0};
     struct stat remotes;
     oneib_autotext struct oneib_text path = {0};
     find_remotes(&path);
@@ -99,5 +99,4 @@ void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *che
         oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, NULL, "%s", err.text);
     else
         check_remotes(path.data, &kept, checks);
-    oneib_kept_ledger_clear(&kept);
 }

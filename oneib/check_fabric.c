@@ -53,7 +53,7 @@ static bool has_bad_key_file(const struct oneib_session *session)
 {
     const char *path = session->config.fabric.m_key_file;
     oneib_autofree char *text = NULL;
-    struct oneib_m_keys keys;
+    oneib_auto(oneib_m_keys_clear) struct oneib_m_keys keys = {0};
     struct oneib_error ignored;
     size_t length;
     if (!path)
@@ -62,8 +62,6 @@ static bool has_bad_key_file(const struct oneib_session *session)
         return true;
     const bool is_bad = oneib_m_keys_parse(text, length, &keys, &ignored) < 0;
     explicit_bzero(text, length);
-    if (!is_bad)
-        oneib_m_keys_clear(&keys);
     return is_bad;
 }
 
@@ -107,7 +105,7 @@ static void check_content(const char *path, const char *data, size_t length,
 {
     static const char name[] = "partitions";
     struct oneib_error err;
-    struct oneib_partition_table table = {0};
+    oneib_autopartitions struct oneib_partition_table table = {0};
 
     if (oneib_partitions_parse(data, length, path, &table, &err) < 0)
         oneib_check_add(
@@ -122,7 +120,6 @@ static void check_content(const char *path, const char *data, size_t length,
                         "look at 'oneib plan', move what must stay to the static partitions, then "
                         "take the file over with 'oneib sync --force'",
                         "%s was not written by oneib", path);
-    oneib_partition_table_clear(&table);
 }
 
 static void check_partitions(const char *path, struct oneib_checks *checks)
@@ -149,7 +146,7 @@ static void check_static_partitions(const char *path, struct oneib_checks *check
     struct oneib_error err;
     oneib_autofree char *data = NULL;
     size_t length;
-    struct oneib_partition_table table = {0};
+    oneib_autopartitions struct oneib_partition_table table = {0};
 
     if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &err) < 0) {
         if (err.code == ONEIB_ERROR_NOT_FOUND)
@@ -164,7 +161,6 @@ static void check_static_partitions(const char *path, struct oneib_checks *check
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, %zu partition%s", path,
                         table.count, table.count == 1 ? "" : "s");
-    oneib_partition_table_clear(&table);
 }
 
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks)

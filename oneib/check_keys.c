@@ -259,7 +259,7 @@ static void check_modes(const struct oneib_opensm_setup *setup, const char *list
 static void check_memory(const char *path, oneib_m_key m_key, struct oneib_checks *checks)
 {
     struct oneib_error err;
-    struct oneib_m_keys list;
+    oneib_auto(oneib_m_keys_clear) struct oneib_m_keys list = {0};
     oneib_autofree char *text = NULL;
     size_t length;
     if (oneib_file_read(path, LIST_MAX, &text, &length, &err) < 0) {
@@ -280,7 +280,6 @@ static void check_memory(const char *path, oneib_m_key m_key, struct oneib_check
                         "m_key (%s): it cannot take over",
                         path);
     explicit_bzero(text, length);
-    oneib_m_keys_clear(&list);
 }
 
 /* One that cannot reach the ports for its old keys does not come as far as standby. */
@@ -341,7 +340,7 @@ static void tell_ports(size_t all, const size_t *counts, struct oneib_checks *ch
 static void check_ports(struct oneib_session *session, struct oneib_checks *checks)
 {
     struct oneib_error err;
-    struct oneib_subnet subnet;
+    oneib_auto(oneib_subnet_clear) struct oneib_subnet subnet = {0};
     size_t counts[ONEIB_M_KEY_OTHER + 1] = {0};
     if (oneib_fabric_read(session->fabric, &subnet, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_WARN, ports_check, NULL, "%s", err.text);
@@ -350,7 +349,6 @@ static void check_ports(struct oneib_session *session, struct oneib_checks *chec
     for (size_t i = 0; i < subnet.port_count; i++)
         counts[subnet.ports[i].m_key]++;
     tell_ports(subnet.port_count, counts, checks);
-    oneib_subnet_clear(&subnet);
 }
 
 static void check_oneibs(struct oneib_session *session, const struct oneib_opensm_keys *keys,
@@ -368,26 +366,16 @@ static void check_oneibs(struct oneib_session *session, const struct oneib_opens
     }
 }
 
-static bool read_setup(const struct oneib_config *config, struct oneib_opensm_setup *setup)
-{
-    struct oneib_error ignored;
-    pid_t pid;
-    return oneib_opensm_find(config, &pid, &ignored) == 0 && pid != 0 &&
-           oneib_opensm_setup_read(pid, setup, &ignored) == 0;
-}
-
 void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks)
 {
-    struct oneib_opensm_setup setup;
+    oneib_autosetup struct oneib_opensm_setup setup = {0};
     struct oneib_opensm_keys keys;
     oneib_opensm_keys_defaults(&keys);
     if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere) {
-        if (read_setup(&session->config, &setup)) {
+        if (oneib_opensm_setup_find(&session->config, &setup))
             check_opensms(session, &setup, &keys, checks);
-            oneib_opensm_setup_clear(&setup);
-        } else {
+        else
             tell_virtual_unseen(&session->config, checks);
-        }
     }
     check_oneibs(session, &keys, checks);
     explicit_bzero(&keys, sizeof keys);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out on a node: whether oneib-node, which gives VFs to VMs, is there. */
+#include "base/cleanup.h"
 #include "base/finding.h"
 #include "hca/firmware.h"
 #include "hca/hca.h"
@@ -15,7 +16,7 @@ static const char check_name[] = "node";
 /* What firmware says of the subnet manager is a finding. */
 static bool has_vfs(struct oneib_findings *findings)
 {
-    struct oneib_hcas hcas = {0};
+    oneib_auto(oneib_hcas_clear) struct oneib_hcas hcas = {0};
     struct oneib_error unread;
     bool any = false;
     if (oneib_hcas_read(ONEIB_HCA_VFS | ONEIB_HCA_FIRMWARE, &hcas, &unread) < 0)
@@ -23,7 +24,6 @@ static bool has_vfs(struct oneib_findings *findings)
     for (size_t i = 0; i < hcas.count; i++)
         any = any || hcas.items[i].vf_count > 0;
     oneib_firmware_note_sm(&hcas, findings);
-    oneib_hcas_clear(&hcas);
     return any;
 }
 
@@ -43,13 +43,11 @@ static void check_virtual_ports(const struct oneib_findings *unserved, uint32_t 
 /* Whoever cannot ask libvirt is told of that only where the operator wants cores to be kept. */
 static void check_cores(struct oneib_checks *checks)
 {
-    struct oneib_config config;
+    oneib_autoconfig struct oneib_config config;
     struct oneib_error err = {0};
     oneib_autotext struct oneib_text lines = {0};
     const bool are_kept =
         oneib_node_config(&config, &err) == 0 && config.node.hpc_cores != ONEIB_HPC_CORES_SHARED;
-    if (err.code == ONEIB_ERROR_NONE)
-        oneib_config_clear(&config);
     if (oneib_cores_look(&lines, &err) < 0) {
         if (are_kept)
             oneib_check_add(checks, ONEIB_CHECK_WARN, "hpc-cores", "run it as root or oneadmin",
@@ -66,8 +64,8 @@ static void check_cores(struct oneib_checks *checks)
 
 void oneib_check_node(struct oneib_checks *checks)
 {
-    struct oneib_service_list list = {0};
-    struct oneib_findings unserved = {0};
+    oneib_autoservicelist struct oneib_service_list list = {0};
+    oneib_autofindings struct oneib_findings unserved = {0};
     struct oneib_error err = {0};
     if (!has_vfs(&unserved))
         return;
@@ -91,6 +89,4 @@ void oneib_check_node(struct oneib_checks *checks)
                         list.table.count, list.domains.count);
     check_virtual_ports(&unserved, list.follows.unseen, checks);
     check_cores(checks);
-    oneib_findings_clear(&unserved);
-    oneib_service_list_clear(&list);
 }

@@ -142,7 +142,7 @@ static char *cache_of_process(pid_t pid)
     return oneib_strdup(DEFAULT_CACHE);
 }
 
-int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err)
+static int read_setup(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err)
 {
     *setup = (struct oneib_opensm_setup){0};
     oneib_autofree char *words = NULL;
@@ -162,6 +162,15 @@ int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct 
     free(setup->partitions);
     setup->partitions = path;
     return 0;
+}
+
+bool oneib_opensm_setup_find(const struct oneib_config *config, struct oneib_opensm_setup *setup)
+{
+    struct oneib_error ignored;
+    pid_t pid;
+    *setup = (struct oneib_opensm_setup){0};
+    return oneib_opensm_find(config, &pid, &ignored) == 0 && pid != 0 &&
+           read_setup(pid, setup, &ignored) == 0;
 }
 
 void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup)
@@ -243,8 +252,8 @@ static void check_its_file(const struct oneib_config *config, pid_t pid,
 {
     static const char name[] = "opensm-file";
     struct oneib_error err;
-    struct oneib_opensm_setup setup;
-    if (oneib_opensm_setup_read(pid, &setup, &err) < 0) {
+    oneib_autosetup struct oneib_opensm_setup setup = {0};
+    if (read_setup(pid, &setup, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_WARN, name, "run this as root", "%s", err.text);
         return;
     }
@@ -256,7 +265,6 @@ static void check_its_file(const struct oneib_config *config, pid_t pid,
                         "--Pconfig",
                         "opensm reads %s, oneib writes %s", setup.partitions,
                         config->opensm.partitions);
-    oneib_opensm_setup_clear(&setup);
 }
 
 static void check_command(const struct oneib_config *config, struct oneib_checks *checks)

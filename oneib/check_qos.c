@@ -52,33 +52,27 @@ void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *che
 {
     struct oneib_error ignored;
     struct oneib_classes classes;
-    struct oneib_opensm_setup setup;
-    pid_t pid;
-    if (oneib_classes_read(config, &classes, &ignored) < 0 || classes.count == 0 ||
-        oneib_opensm_find(config, &pid, &ignored) < 0 || pid == 0 ||
-        oneib_opensm_setup_read(pid, &setup, &ignored) < 0)
-        return;
-    check_classes(config, &classes, setup.config, checks);
-    oneib_opensm_setup_clear(&setup);
+    oneib_autosetup struct oneib_opensm_setup setup = {0};
+    if (oneib_classes_read(config, &classes, &ignored) == 0 && classes.count > 0 &&
+        oneib_opensm_setup_find(config, &setup))
+        check_classes(config, &classes, setup.config, checks);
 }
 
 void oneib_check_links(const struct oneib_config *config, struct oneib_checks *checks)
 {
     static const char check[] = "links";
     struct oneib_error err;
-    struct oneib_links links;
+    oneib_autolinks struct oneib_links links = {0};
     const char *path = config->qos.links_file;
     if (!path)
         return;
-    if (oneib_links_load(path, time(NULL), &links, &err) < 0) {
+    if (oneib_links_load(path, time(NULL), &links, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, check,
                         "the oneibd of the master subnet manager writes it every 5 s, for the "
                         "scheduler on the same machine: run both here, with this key; until then "
                         "OpenNebula alone places VMs",
                         "%s", err.text);
-        return;
-    }
-    oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
-                    "%s: links of %zu clusters, for the scheduler", path, links.cluster_count);
-    oneib_links_clear(&links);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
+                        "%s: links of %zu clusters, for the scheduler", path, links.cluster_count);
 }

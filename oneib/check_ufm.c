@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out from UFM. */
+#include "base/cleanup.h"
 #include "oneib/verb_check.h"
 #include <stdio.h>
 
@@ -44,29 +45,21 @@ static void tell_state(const struct oneib_session *session, const struct oneib_s
 
 static void look_and_tell(struct oneib_session *session, struct oneib_checks *checks)
 {
-    struct oneib_seen seen = {0};
-    struct oneib_partition_table wanted = {0};
-    struct oneib_findings findings = {0};
+    oneib_auto(oneib_seen_clear) struct oneib_seen seen = {0};
+    oneib_autopartitions struct oneib_partition_table wanted = {0};
+    oneib_autofindings struct oneib_findings findings = {0};
     struct oneib_error err;
-    size_t partitions = 0;
-    int status = oneib_sm_read(session->sm, &seen, &err);
-    if (status == 0) {
-        partitions = seen.table.count;
-        want_default(&session->config, &wanted);
-    }
-    if (status == 0)
-        oneib_sm_settle(session->sm, &seen, &wanted, &findings);
-    if (status == 0) {
-        tell_state(session, &seen, partitions, checks);
-        tell_findings(&findings, checks);
-    } else {
+    if (oneib_sm_read(session->sm, &seen, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_FAIL, NAME,
                         "look at the group ufm of oneib.conf: docs/operator-ufm.md", "%s",
                         err.text);
+        return;
     }
-    oneib_findings_clear(&findings);
-    oneib_partition_table_clear(&wanted);
-    oneib_seen_clear(&seen);
+    const size_t partitions = seen.table.count;
+    want_default(&session->config, &wanted);
+    oneib_sm_settle(session->sm, &seen, &wanted, &findings);
+    tell_state(session, &seen, partitions, checks);
+    tell_findings(&findings, checks);
 }
 
 void oneib_check_ufm(struct oneib_session *session, struct oneib_checks *checks)

@@ -39,6 +39,7 @@ int oneib_read_to_write(const struct oneib_run *run, bool force, struct oneib_re
 int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_reading *reading,
                      struct oneib_error *err);
 void oneib_reading_clear(struct oneib_reading *reading);
+#define oneib_autoreading __attribute__((cleanup(oneib_reading_clear)))
 
 /* The result of sync and verify: isolation could be broken, or is not what OpenNebula wants.
  */

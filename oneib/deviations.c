@@ -85,7 +85,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
 {
     static const char *const titles[] = {"DEVIATION", "PORT",  "HOST",  "NETWORK",
                                          "INDEX",     "FOUND", "WANTED"};
-    struct oneib_table table = {.right = 1u << 4};
+    oneib_autotable struct oneib_table table = {.right = 1u << 4};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < verification->count; i++)
         if (concerns(&verification->items[i], pkey))
@@ -95,7 +95,6 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
         oneib_table_render(&table, run->color_out, "", text);
         append_fixes(verification, pkey, text);
     }
-    oneib_table_clear(&table);
 }
 
 static json_t *deviations_json(const struct oneib_places *places,

@@ -11,15 +11,14 @@ int oneib_read_hosts(const struct oneib_session *session, struct oneib_cloud *cl
 {
     oneib_autofree char *xml = NULL;
     size_t length;
-    struct oneib_findings unsaid = {0};
-    struct oneib_documents documents = {.cloud = cloud, .findings = &unsaid, .vn_mad = ""};
-    int outcome = oneib_one_host_pool(session->one, &xml, &length, err);
-    if (outcome == 0)
-        outcome = oneib_documents_read_hosts(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&unsaid);
+    oneib_autofindings struct oneib_findings unsaid = {0};
+    oneib_autodocuments struct oneib_documents documents = {
+        .cloud = cloud, .findings = &unsaid, .vn_mad = ""};
+    if (oneib_one_host_pool(session->one, &xml, &length, err) < 0 ||
+        oneib_documents_read_hosts(&documents, xml, length, err) < 0)
+        return -1;
     oneib_cloud_sort(cloud);
-    return outcome;
+    return 0;
 }
 
 int oneib_host_pick_read(const struct oneib_session *session, struct oneib_host_pick *pick,

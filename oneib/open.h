@@ -31,5 +31,6 @@ int oneib_session_lock(struct oneib_session *session, struct oneib_error *err);
 /* Until it is taken again. */
 void oneib_session_unlock(struct oneib_session *session);
 void oneib_session_end(struct oneib_session *session);
+#define oneib_autosession __attribute__((cleanup(oneib_session_end)))
 
 #endif

@@ -55,6 +55,7 @@ void oneib_table_fit(struct oneib_table *table, unsigned which);
 void oneib_table_render(const struct oneib_table *table, bool color, const char *indent,
                         struct oneib_text *text);
 void oneib_table_clear(struct oneib_table *table);
+#define oneib_autotable __attribute__((cleanup(oneib_table_clear)))
 
 /* Writes a text and checks that it got there. */
 int oneib_write_out(const struct oneib_text *text, struct oneib_error *err);

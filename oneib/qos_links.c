@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/qos_links.h"
+#include "base/cleanup.h"
 #include "fabric/routes_read.h"
 #include <inttypes.h>
 
@@ -93,12 +94,11 @@ static int print_text(const struct oneib_qos_links *links, struct oneib_error *e
 {
     static const char *const heads[] = {"FROM", "TO", "SL", "CLUSTERS"};
     oneib_autotext struct oneib_text text = {0};
-    struct oneib_table table = {.right = 1u << 2};
+    oneib_autotable struct oneib_table table = {.right = 1u << 2};
     oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t hop = 0; hop < links->routes.hop_count; hop++)
         append_hop(links, hop, &table);
     oneib_table_render(&table, links->run->color_out, "", &text);
-    oneib_table_clear(&table);
     oneib_links_note_silent(links);
     oneib_print_findings(links->run, &links->reading.findings);
     return oneib_write_out(&text, err);
@@ -175,12 +175,9 @@ int oneib_links_begin(const struct oneib_run *run, struct oneib_qos_links *links
                       struct oneib_error *err)
 {
     *links = (struct oneib_qos_links){.run = run};
-    if (oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &links->reading, err) < 0)
-        return -1;
-    if (find(links, err) == 0)
-        return 0;
-    oneib_links_end(links);
-    return -1;
+    return oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &links->reading, err) < 0
+               ? -1
+               : find(links, err);
 }
 
 void oneib_links_end(struct oneib_qos_links *links)
@@ -192,10 +189,9 @@ void oneib_links_end(struct oneib_qos_links *links)
 
 enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_qos_links links;
+    oneib_auto(oneib_links_end) struct oneib_qos_links links;
     if (oneib_links_begin(run, &links, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int outcome = run->json ? print_json(&links, err) : print_text(&links, err);
-    oneib_links_end(&links);
     return outcome < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }

@@ -21,7 +21,7 @@ struct oneib_qos_links {
     size_t silent; /* switches */
 };
 
-/* Looks at everything. On failure nothing must be ended. */
+/* Looks at everything. *links is to be ended also on failure. */
 int oneib_links_begin(const struct oneib_run *run, struct oneib_qos_links *links,
                       struct oneib_error *err);
 void oneib_links_end(struct oneib_qos_links *links);

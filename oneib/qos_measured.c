@@ -134,21 +134,21 @@ static void list_hops(struct measured *measured)
 
 static int read_once(struct measured *measured, bool is_first, struct oneib_error *err)
 {
-    struct oneib_counted_port *ports = oneib_alloc(measured->hop_count + 1, sizeof *ports);
+    oneib_autofree struct oneib_counted_port *ports =
+        oneib_alloc(measured->hop_count + 1, sizeof *ports);
     size_t count = 0;
     for (size_t i = 0; i < measured->hop_count; i++)
         if (measured->hops[i].is_known)
             ports[count++] = measured->hops[i].before;
-    const int outcome =
-        oneib_fabric_read_counters(measured->links.reading.session.fabric, ports, count, err);
+    if (oneib_fabric_read_counters(measured->links.reading.session.fabric, ports, count, err) < 0)
+        return -1;
     count = 0;
-    for (size_t i = 0; outcome == 0 && i < measured->hop_count; i++) {
+    for (size_t i = 0; i < measured->hop_count; i++) {
         struct measured_hop *item = &measured->hops[i];
         if (item->is_known)
             *(is_first ? &item->before : &item->after) = ports[count++];
     }
-    free(ports);
-    return outcome;
+    return 0;
 }
 
 static void wait_between(unsigned seconds)
@@ -336,7 +336,7 @@ static void append_meaning(const struct measured *measured, struct oneib_text *t
 /* Of each hop that has no numbers, why. */
 static void append_reasons(const struct measured *measured, struct oneib_text *text)
 {
-    struct oneib_table table = {.columns = 3};
+    oneib_autotable struct oneib_table table = {.columns = 3};
     for (size_t i = 0; i < measured->hop_count; i++) {
         const char *why = reason(&measured->hops[i]);
         if (!why)
@@ -348,7 +348,6 @@ static void append_reasons(const struct measured *measured, struct oneib_text *t
         oneib_text_append(text, "\nnot read:\n");
         oneib_table_render(&table, measured->run->color_out, "  ", text);
     }
-    oneib_table_clear(&table);
 }
 
 static int print_text(const struct measured *measured, struct oneib_error *err)
@@ -356,12 +355,11 @@ static int print_text(const struct measured *measured, struct oneib_error *err)
     static const char *const heads[] = {"FROM",  "TO",    "USED",         "WAITED",  "SL",
                                         "CLASS", "SHARE", "WAIT PER HOP", "CLUSTERS"};
     oneib_autotext struct oneib_text text = {0};
-    struct oneib_table table = {.right = 0xdc};
+    oneib_autotable struct oneib_table table = {.right = 0xdc};
     oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < measured->hop_count; i++)
         append_hop(measured, &measured->hops[i], &table);
     oneib_table_render(&table, measured->run->color_out, "", &text);
-    oneib_table_clear(&table);
     if (oneib_fabric_is_simulated(measured->links.reading.session.fabric))
         oneib_text_append(&text,
                           "\nThis fabric is simulated: the counters are a stand-in's, and count "
@@ -472,9 +470,8 @@ enum oneib_exit oneib_qos_measured(const struct oneib_run *run, struct oneib_err
     struct measured measured = {.run = run};
     if (choose_seconds(run, &measured.seconds, err) != ONEIB_EXIT_DONE)
         return ONEIB_EXIT_USAGE;
-    if (oneib_links_begin(run, &measured.links, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    const int outcome = measure_and_print(&measured, err);
+    const int outcome =
+        oneib_links_begin(run, &measured.links, err) < 0 ? -1 : measure_and_print(&measured, err);
     free(measured.hops);
     oneib_links_end(&measured.links);
     return outcome < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;

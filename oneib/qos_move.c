@@ -100,16 +100,14 @@ static uint8_t choose(const struct move *move)
 static int write_level(struct move *move, struct oneib_error *err)
 {
     struct oneib_snapshot *snapshot = &move->reading.snapshot;
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next = {0};
     if (snapshot->ledger_lost)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the ledger is lost: see 'oneib plan --adopt' first");
     oneib_ledger_copy(&snapshot->kept.ledger, &next);
-    int outcome = oneib_ledger_set_sl(&next, move->network->id, move->sl, err);
-    if (outcome == 0)
-        outcome = oneib_ledger_write(move->reading.session.one, &snapshot->kept, &next, err);
-    oneib_ledger_clear(&next);
-    return outcome;
+    if (oneib_ledger_set_sl(&next, move->network->id, move->sl, err) < 0)
+        return -1;
+    return oneib_ledger_write(move->reading.session.one, &snapshot->kept, &next, err);
 }
 
 static int await_oneibd(struct move *move, struct oneib_error *err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/verb_check.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
@@ -101,7 +102,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
 {
     static const char name[] = "configuration";
     const char *path = run->values[ONEIB_OPTION_CONFIG];
-    struct oneib_session session;
+    oneib_autosession struct oneib_session session;
     struct oneib_error err;
 
     if (oneib_session_begin(run, &session, &err) < 0) {
@@ -123,7 +124,6 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
     oneib_check_qos(&session.config, checks);
     oneib_check_links(&session.config, checks);
     oneib_check_files(&session.config, checks);
-    oneib_session_end(&session);
 }
 
 static enum oneib_exit print_config(const struct oneib_run *run, struct oneib_error *err)
@@ -131,12 +131,11 @@ static enum oneib_exit print_config(const struct oneib_run *run, struct oneib_er
     if (run->json)
         return oneib_usage(run->verb, err, "'check --config' prints no JSON");
 
-    struct oneib_session session;
+    oneib_autosession struct oneib_session session;
     oneib_autotext struct oneib_text text = {0};
     if (oneib_session_begin(run, &session, err) < 0)
         return ONEIB_EXIT_FAILURE;
     oneib_config_render(&session.config, &text);
-    oneib_session_end(&session);
     return oneib_write_out(&text, err) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 
@@ -145,14 +144,11 @@ static enum oneib_exit run_check(const struct oneib_run *run, struct oneib_error
     if (run->shows_config)
         return print_config(run, err);
 
-    struct oneib_checks checks = {0};
+    oneib_auto(clear_checks) struct oneib_checks checks = {0};
     check_everything(run, &checks);
-    const int status = run->json ? print_json(&checks, err) : print_text(run, &checks, err);
-    const bool failed = any_failed(&checks);
-    clear_checks(&checks);
-    if (status < 0)
+    if ((run->json ? print_json(&checks, err) : print_text(run, &checks, err)) < 0)
         return ONEIB_EXIT_FAILURE;
-    return failed ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
+    return any_failed(&checks) ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
 }
 
 const struct oneib_verb oneib_verb_check = {

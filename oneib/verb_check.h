@@ -53,7 +53,7 @@ void oneib_check_files(const struct oneib_config *config, struct oneib_checks *c
 
 /*
  * How an opensm process is set up: by its command line, else its configuration file, else opensm's
- * defaults. -1 when the process cannot be looked at.
+ * defaults.
  */
 struct oneib_opensm_setup {
     char *partitions;   /* the partitions file that it reads; owned, absolute */
@@ -62,7 +62,9 @@ struct oneib_opensm_setup {
     char *cache;        /* where it keeps guid2mkey; owned, absolute */
     char *sm_key;       /* of its command line, hexadecimal; owned; NULL: not there */
 };
-int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err);
+/* False: no opensm runs here, or it cannot be looked at. */
+bool oneib_opensm_setup_find(const struct oneib_config *config, struct oneib_opensm_setup *setup);
 void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup);
+#define oneib_autosetup __attribute__((cleanup(oneib_opensm_setup_clear)))
 
 #endif

@@ -47,30 +47,18 @@ static int print_json(const struct oneib_ledger *ledger, struct oneib_error *err
     return oneib_json_write(json_pack("{s:o}", "daemons", array), err);
 }
 
-static int read_and_print(const struct oneib_run *run, struct oneib_session *session,
-                          struct oneib_error *err)
-{
-    struct oneib_kept_ledger kept = {0};
-    if (oneib_session_open_one(session, err) < 0 ||
-        oneib_ledger_read(session->one, session->config.one.acl_user, &kept, err) < 0)
-        return -1;
-    int status = check_ledger(&kept, err);
-    if (status == 0 && run->json)
-        status = print_json(&kept.ledger, err);
-    else if (status == 0)
-        print_lines(&kept.ledger);
-    oneib_kept_ledger_clear(&kept);
-    return status;
-}
-
 static enum oneib_exit run_daemons(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_session session;
-    if (oneib_session_begin(run, &session, err) < 0)
+    oneib_autosession struct oneib_session session;
+    oneib_autokept struct oneib_kept_ledger kept = {0};
+    if (oneib_session_begin(run, &session, err) < 0 || oneib_session_open_one(&session, err) < 0 ||
+        oneib_ledger_read(session.one, session.config.one.acl_user, &kept, err) < 0 ||
+        check_ledger(&kept, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const int status = read_and_print(run, &session, err);
-    oneib_session_end(&session);
-    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    if (run->json)
+        return print_json(&kept.ledger, err) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    print_lines(&kept.ledger);
+    return ONEIB_EXIT_DONE;
 }
 
 const struct oneib_verb oneib_verb_daemons = {

@@ -91,13 +91,11 @@ static int ask_in(struct work *work, struct oneib_ledger *next, struct oneib_err
 
 static int ask_once(struct work *work, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next;
     oneib_ledger_copy(ledger_of(work), &next);
-    int outcome = ask_in(work, &next, err);
-    if (outcome == 0)
-        outcome = oneib_ledger_write(work->session.one, &work->pick.kept, &next, err);
-    oneib_ledger_clear(&next);
-    return outcome;
+    if (ask_in(work, &next, err) < 0)
+        return -1;
+    return oneib_ledger_write(work->session.one, &work->pick.kept, &next, err);
 }
 
 static int ask(struct work *work, struct oneib_error *err)

@@ -75,7 +75,7 @@ static void append_ports(const struct oneib_run *run, const struct oneib_invento
 {
     static const char *const titles[] = {"PORT", "LINK", "GBIT", "GUID",
                                          "KEYS", "VFS",  "NUMA", "PCI"};
-    struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6};
+    oneib_autotable struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->hcas.count; i++) {
         const struct oneib_hca *hca = &inventory->hcas.items[i];
@@ -84,7 +84,6 @@ static void append_ports(const struct oneib_run *run, const struct oneib_invento
     }
     oneib_table_fit(&table, COLUMN_PORT);
     oneib_table_render(&table, run->color_out, "", text);
-    oneib_table_clear(&table);
 }
 
 /* ---- the table of VFs ------------------------------------------------------------------------ */
@@ -151,14 +150,13 @@ static void append_vfs(const struct oneib_run *run, const struct oneib_inventory
                        struct oneib_text *text)
 {
     static const char *const titles[] = {"VF", "ADAPTER", "USE", "OPEN TO", "DRIVER"};
-    struct oneib_table table = {0};
+    oneib_autotable struct oneib_table table = {0};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->vf_count; i++)
         add_vf(&table, &inventory->vfs[i]);
     oneib_text_append(text, "\n");
     oneib_table_fit(&table, COLUMN_USE | COLUMN_DRIVER);
     oneib_table_render(&table, run->color_out, "", text);
-    oneib_table_clear(&table);
 }
 
 static int print_tables(const struct oneib_run *run, const struct oneib_inventory *inventory,
@@ -234,14 +232,12 @@ static enum oneib_exit result(const struct oneib_inventory *inventory,
 static enum oneib_exit show(const struct oneib_run *run, const struct oneib_config *config,
                             struct oneib_error *err)
 {
-    struct oneib_inventory inventory = {0};
+    oneib_auto(oneib_inventory_clear) struct oneib_inventory inventory = {0};
     struct repairs repairs;
-    enum oneib_exit status = ONEIB_EXIT_FAILURE;
-    if (look(run, config, &inventory, &repairs, err) == 0 &&
-        print(run, &inventory, repairs.done, err) == 0)
-        status = result(&inventory, &repairs);
-    oneib_inventory_clear(&inventory);
-    return status;
+    if (look(run, config, &inventory, &repairs, err) < 0 ||
+        print(run, &inventory, repairs.done, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    return result(&inventory, &repairs);
 }
 
 static int load(const struct oneib_run *run, struct oneib_config *config, struct oneib_error *err)
@@ -278,15 +274,11 @@ static int trust(const char *path, struct oneib_error *err)
 
 static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_config config;
+    oneib_autoconfig struct oneib_config config = {0};
     const char *daemons = run->values[ONEIB_OPTION_TRUST];
-    if (daemons && trust(daemons, err) < 0)
+    if ((daemons && trust(daemons, err) < 0) || load(run, &config, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    if (load(run, &config, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    const enum oneib_exit status = show(run, &config, err);
-    oneib_config_clear(&config);
-    return status;
+    return show(run, &config, err);
 }
 
 const struct oneib_verb oneib_verb_hca = {

@@ -34,7 +34,7 @@ static int write_ledger(struct work *work, const struct oneib_ledger *next, stru
 /* What it holds nobody asks any more: a host that runs would be believed to hold nothing. */
 static int forget(struct work *work, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next = {0};
     if (work->pick.host && oneib_host_is_heard(work->pick.host->state) &&
         !oneib_given(work->run, ONEIB_OPTION_FORCE))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -47,9 +47,7 @@ static int forget(struct work *work, struct oneib_error *err)
         return -1;
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
     oneib_ledger_unpin(&next, work->pick.host_id);
-    const int outcome = write_ledger(work, &next, err);
-    oneib_ledger_clear(&next);
-    return outcome;
+    return write_ledger(work, &next, err);
 }
 
 static bool decode_key(const char *text, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
@@ -77,7 +75,7 @@ static int check_is_alone(const struct work *work, struct oneib_error *err)
 static int accept_key(struct work *work, struct oneib_error *err)
 {
     struct oneib_ledger_host entry = {.host_id = work->pick.host_id, .since = (int64_t)time(NULL)};
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next = {0};
     if (!work->pick.host || !decode_key(work->pick.host->node_key, entry.key))
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
@@ -90,9 +88,7 @@ static int accept_key(struct work *work, struct oneib_error *err)
     if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
         oneib_ledger_pin(&next, &entry);
     oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
-    const int outcome = write_ledger(work, &next, err);
-    oneib_ledger_clear(&next);
-    return outcome;
+    return write_ledger(work, &next, err);
 }
 
 static int look(struct work *work, struct oneib_error *err)

@@ -227,7 +227,7 @@ static void add_host(struct oneib_table *table, const struct survey *survey,
 static int print_text(const struct survey *survey, struct oneib_error *err)
 {
     const struct oneib_cloud *cloud = &survey->reading->snapshot.cloud;
-    struct oneib_table table = {0};
+    oneib_autotable struct oneib_table table = {0};
     oneib_autotext struct oneib_text text = {0};
 
     add_titles(&table);
@@ -235,7 +235,6 @@ static int print_text(const struct survey *survey, struct oneib_error *err)
         add_host(&table, survey, &cloud->hosts[i]);
     oneib_table_fit(&table, COLUMN_HOST | COLUMN_SWITCH);
     oneib_table_render(&table, survey->run->color_out, "", &text);
-    oneib_table_clear(&table);
     append_problems(survey, &text);
     oneib_print_findings(survey->run, &survey->reading->findings);
     return oneib_write_out(&text, err);
@@ -377,7 +376,7 @@ static int survey_and_print(struct survey *survey, struct oneib_error *err)
 
 static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     struct survey survey = {.run = run, .reading = &reading};
@@ -385,7 +384,6 @@ static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error
     free(survey.switches);
     oneib_host_attributes_clear(&survey.attributes);
     oneib_leaves_clear(&survey.leaves);
-    oneib_reading_clear(&reading);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

@@ -125,15 +125,13 @@ static int print_json(const char *directory, bool is_change, const struct steps 
 static int print_steps(const struct oneib_run *run, const char *directory,
                        const struct oneib_config *config, struct oneib_error *err)
 {
-    struct steps steps = {0};
+    oneib_auto(clear_steps) struct steps steps = {0};
     const char *place = config->fabric.m_key_file;
     if (place)
         plan_change(&steps, directory, place, config->opensm.unit);
     else
         plan_first(&steps, directory, config->opensm.unit);
-    const int result = (run->json ? print_json : print_text)(directory, place, &steps, err);
-    clear_steps(&steps);
-    return result;
+    return (run->json ? print_json : print_text)(directory, place, &steps, err);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
@@ -141,25 +139,21 @@ static int print_steps(const struct oneib_run *run, const char *directory,
 /* The old keys are needed while ports have them still. */
 static int make_files(const char *directory, const char *old_file, struct oneib_error *err)
 {
-    struct oneib_m_key_file old;
+    oneib_auto(oneib_m_key_file_close) struct oneib_m_key_file old;
     if (oneib_m_key_file_open(old_file, &old, err) < 0)
         return -1;
-    const int result = oneib_key_files_make(directory, old_file ? &old.keys : NULL, err);
-    oneib_m_key_file_close(&old);
-    return result;
+    return oneib_key_files_make(directory, old_file ? &old.keys : NULL, err);
 }
 
 static enum oneib_exit run_keys(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_session session;
-    if (oneib_session_begin(run, &session, err) < 0)
+    oneib_autosession struct oneib_session session;
+    if (oneib_session_begin(run, &session, err) < 0 ||
+        make_files(run->words[0], session.config.fabric.m_key_file, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    int result = make_files(run->words[0], session.config.fabric.m_key_file, err);
-    if (result == 0) {
-        oneib_autofree char *directory = realpath(run->words[0], NULL);
-        result = print_steps(run, directory ? directory : run->words[0], &session.config, err);
-    }
-    oneib_session_end(&session);
+    oneib_autofree char *directory = realpath(run->words[0], NULL);
+    const int result =
+        print_steps(run, directory ? directory : run->words[0], &session.config, err);
     return result < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "oneib/command_owner.h"
 #include "oneib/command_read.h"
 #include "oneib/json.h"
@@ -45,7 +46,7 @@ static int print_table(const struct oneib_run *run, const struct oneib_states *s
                        struct oneib_error *err)
 {
     const struct oneib_desired *desired = &states->snapshot->desired;
-    struct oneib_table table = {0};
+    oneib_autotable struct oneib_table table = {0};
     oneib_autotext struct oneib_text text = {0};
 
     add_titles(&table);
@@ -53,7 +54,6 @@ static int print_table(const struct oneib_run *run, const struct oneib_states *s
         add_cluster(&table, states, &desired->clusters[i]);
     oneib_table_fit(&table, COLUMN_NAME | COLUMN_OWNER);
     oneib_table_render(&table, run->color_out, "", &text);
-    oneib_table_clear(&table);
     return oneib_write_out(&text, err);
 }
 
@@ -87,26 +87,17 @@ static int print_json(const struct oneib_states *states, const struct oneib_find
                             err);
 }
 
-static int print(const struct oneib_run *run, const struct oneib_reading *reading,
-                 struct oneib_error *err)
-{
-    struct oneib_states states;
-    oneib_states_make(&reading->snapshot, &states);
-    const int status =
-        run->json ? print_json(&states, &reading->findings, err) : print_table(run, &states, err);
-    oneib_states_clear(&states);
-    return status;
-}
-
 static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     if (!run->json)
         oneib_print_findings(run, &reading.findings);
-    const int status = print(run, &reading, err);
-    oneib_reading_clear(&reading);
+    oneib_auto(oneib_states_clear) struct oneib_states states;
+    oneib_states_make(&reading.snapshot, &states);
+    const int status =
+        run->json ? print_json(&states, &reading.findings, err) : print_table(run, &states, err);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

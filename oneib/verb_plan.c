@@ -73,7 +73,7 @@ static bool has_something_to_do(const struct plan *plan)
 static void count_wrong_ports(struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    struct oneib_verification verification = {0};
+    oneib_autoverification struct oneib_verification verification = {0};
     oneib_guid last = 0;
 
     if (!snapshot->subnet_known || snapshot->changed)
@@ -86,7 +86,6 @@ static void count_wrong_ports(struct plan *plan)
             last = deviation->port_guid;
         }
     }
-    oneib_verification_clear(&verification);
 }
 
 static void append_keys(const struct plan *plan, struct oneib_text *text)
@@ -342,7 +341,7 @@ static int make_and_print(struct plan *plan, struct oneib_error *err)
 
 static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, oneib_given(run, ONEIB_OPTION_FORCE),
                        &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
@@ -355,7 +354,6 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_changes_clear(&plan.changes);
     oneib_places_clear(&plan.places);
-    oneib_reading_clear(&reading);
     return status;
 }
 

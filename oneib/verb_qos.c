@@ -55,12 +55,11 @@ static void append_lanes(const struct shown *shown, struct oneib_text *text)
 {
     static const char *const heads[] = {"CLASS", "SL",       "VL",          "WEIGHT",
                                         "SHARE", "AT LEAST", "WAIT PER HOP"};
-    struct oneib_table table = {.right = 0x7e};
+    oneib_autotable struct oneib_table table = {.right = 0x7e};
     oneib_table_titles(&table, heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < shown->qos.lane_count; i++)
         append_lane(shown, i, &table);
     oneib_table_render(&table, shown->run->color_out, "", text);
-    oneib_table_clear(&table);
 }
 
 static void append_assumptions(const struct shown *shown, struct oneib_text *text)

@@ -238,7 +238,7 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
 {
     static const char *const titles[] = {"VM", "NIC",        "STATE",    "HOST", "PORT",
                                          "IP", "MEMBERSHIP", "IN FORCE", "VF"};
-    struct oneib_table table = {.right = 1u << 0 | 1u << 1};
+    oneib_autotable struct oneib_table table = {.right = 1u << 0 | 1u << 1};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < subject->cluster->attachment_count; i++)
         add_attachment(&table, subject, subject->cluster->attachments[i]);
@@ -246,7 +246,6 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
     oneib_text_append(text, "\n");
     oneib_table_fit(&table, COLUMN_HOST);
     oneib_table_render(&table, subject->run->color_out, "", text);
-    oneib_table_clear(&table);
 }
 
 /* rules: whose attributes count; NULL: nobody's. */
@@ -537,11 +536,10 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     if (*run->words[0] == '\0')
         return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
 
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = find_and_print(run, &reading, has_id, (uint32_t)id, err);
-    oneib_reading_clear(&reading);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "cluster/news.h"
 #include "oneib/changes.h"
@@ -40,8 +41,8 @@ struct work {
 static void find_members_changed(const struct oneib_snapshot *snapshot,
                                  const struct oneib_changes *changes, struct oneib_news *news)
 {
-    struct oneib_roster roster;
-    struct oneib_news leaving = {0};
+    oneib_auto(oneib_roster_clear) struct oneib_roster roster;
+    oneib_auto(oneib_news_clear) struct oneib_news leaving = {0};
     oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster);
     const struct oneib_news_input input = {
         .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
@@ -49,8 +50,6 @@ static void find_members_changed(const struct oneib_snapshot *snapshot,
         .subnet = &snapshot->subnet, .cloud = &snapshot->cloud, .desired = &snapshot->desired};
     oneib_news_make(&input, news);
     oneib_news_prove(&evidence, &roster, &leaving, news);
-    oneib_news_clear(&leaving);
-    oneib_roster_clear(&roster);
 }
 
 /* A line for each of ONEIB_NEWS_LINES, and one that counts the rest. */
@@ -342,7 +341,7 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
 static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error *err)
 {
     const bool force = oneib_given(run, ONEIB_OPTION_FORCE);
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_to_write(run, force, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
@@ -356,7 +355,6 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
     oneib_news_clear(&work.members);
     oneib_changes_clear(&work.changes);
     oneib_places_clear(&work.places);
-    oneib_reading_clear(&reading);
     return status;
 }
 

@@ -77,7 +77,7 @@ static void add_virtual_ports(struct picture *picture)
 {
     struct oneib_session *session = &picture->session;
     struct oneib_snapshot *snapshot = &picture->snapshot;
-    struct oneib_heard heard;
+    oneib_auto(oneib_heard_clear) struct oneib_heard heard = {0};
     struct oneib_error why;
     if (!oneib_vports_are_wanted(&session->config) ||
         oneib_heard_read(oneib_config_state(&session->config), &heard, &why) < 0)
@@ -88,13 +88,12 @@ static void add_virtual_ports(struct picture *picture)
         oneib_print_note("virtual ports were not read: %s", why.text);
     else
         oneib_topology_add_vports(&picture->topology, &snapshot->subnet);
-    oneib_heard_clear(&heard);
 }
 
 /* What the subnet manager says that is in force. */
 static bool take_from_sm(struct picture *picture)
 {
-    struct oneib_seen seen = {0};
+    oneib_auto(oneib_seen_clear) struct oneib_seen seen = {0};
     struct oneib_error why;
     if (oneib_sm_read(picture->session.sm, &seen, &why) < 0) {
         oneib_print_note("nor from the subnet manager: %s", why.text);
@@ -102,7 +101,6 @@ static bool take_from_sm(struct picture *picture)
     }
     picture->in_force = seen.table;
     seen.table = (struct oneib_partition_table){0};
-    oneib_seen_clear(&seen);
     oneib_print_note("virtual clusters are from %s", oneib_sm_place(picture->session.sm));
     picture->table = &picture->in_force;
     picture->source = "file";
@@ -145,16 +143,15 @@ static int take_classes(struct picture *picture, struct oneib_error *err)
 
 static void carry(struct picture *picture, struct oneib_routes *routes)
 {
-    struct oneib_sharing sharing;
+    oneib_auto(oneib_sharing_clear) struct oneib_sharing sharing;
     oneib_sharing_make_of(&picture->snapshot, picture->table, routes, ONEIB_SHARED_NOW, &sharing);
     oneib_topology_carry(&picture->topology, routes, sharing.clusters, sharing.count);
-    oneib_sharing_clear(&sharing);
 }
 
 static int read_links(struct picture *picture, struct oneib_error *err)
 {
-    struct oneib_subnet subnet;
-    struct oneib_routes routes;
+    oneib_auto(oneib_subnet_clear) struct oneib_subnet subnet = {0};
+    oneib_auto(oneib_routes_clear) struct oneib_routes routes = {0};
     size_t silent = 0;
     if (oneib_session_open_fabric(&picture->session, err) < 0 ||
         oneib_fabric_read(picture->session.fabric, &subnet, err) < 0)
@@ -162,8 +159,6 @@ static int read_links(struct picture *picture, struct oneib_error *err)
     int outcome = oneib_fabric_read_routes(picture->session.fabric, &subnet, &routes, &silent, err);
     if (outcome == 0)
         carry(picture, &routes);
-    oneib_routes_clear(&routes);
-    oneib_subnet_clear(&subnet);
     if (silent)
         oneib_print_note("%zu switches did not show their forwarding tables: what links carry is "
                          "known in part",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/places.h"
@@ -238,13 +239,12 @@ static void ask_about_virtual_ports(struct comparison *comparison)
 {
     struct oneib_session *session = &comparison->reading->session;
     const struct oneib_desired *desired = &comparison->reading->snapshot.desired;
-    struct oneib_said_vports said = {0};
+    oneib_auto(oneib_said_vports_clear) struct oneib_said_vports said = {0};
     if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere || !has_virtual_members(desired))
         return;
     comparison->sm_was_asked = true;
     if (oneib_sm_ask_vports(session->sm, &said, &comparison->said_error) == 0)
         comparison->said = count_said_members(&said, desired);
-    oneib_said_vports_clear(&said);
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
@@ -267,14 +267,13 @@ static void judge_file(struct oneib_reading *reading)
 static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 {
     struct oneib_reading *reading = comparison->reading;
-    struct oneib_routes routes;
+    oneib_auto(oneib_routes_clear) struct oneib_routes routes;
     int outcome =
         oneib_levels_verify(&reading->session.config, reading->session.fabric, &reading->snapshot,
                             &reading->findings, &comparison->qos, &routes, err);
     if (outcome == 0)
         oneib_levels_judge_sharing(&reading->snapshot, &routes, &reading->findings);
     oneib_findings_sort(&reading->findings);
-    oneib_routes_clear(&routes);
     return outcome;
 }
 
@@ -295,7 +294,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
 
 static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_reading reading;
+    oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
@@ -307,7 +306,6 @@ static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_erro
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_verification_clear(&comparison.verification);
     oneib_places_clear(&comparison.places);
-    oneib_reading_clear(&reading);
     return status;
 }
 

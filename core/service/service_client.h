@@ -51,5 +51,6 @@ struct oneib_service_list {
 };
 int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err);
 void oneib_service_list_clear(struct oneib_service_list *list);
+#define oneib_autoservicelist __attribute__((cleanup(oneib_service_list_clear)))
 
 #endif
