@@ -2,6 +2,7 @@
 /* Ports of fenced hosts: looked at again and again, and disabled at their switches. What there is
  * to do says cluster/fence.h; docs/design/fence.md. */
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/fence.h"
@@ -132,17 +133,16 @@ static int write_down(struct oneib_daemon *daemon, const struct oneib_fence_plan
                                   bool *, struct oneib_error *),
                       bool *changed, bool *written, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next;
     bool differs = false;
     *written = true;
     oneib_ledger_copy(ledger_of(daemon), &next);
-    int status = note(plan, time(NULL), &next, &differs, err);
-    if (status == 0 && differs) {
-        status = oneib_daemon_write_ledger(daemon, &next, written, err);
-        *changed = true;
-    }
-    oneib_ledger_clear(&next);
-    return status;
+    if (note(plan, time(NULL), &next, &differs, err) < 0)
+        return -1;
+    if (!differs)
+        return 0;
+    *changed = true;
+    return oneib_daemon_write_ledger(daemon, &next, written, err);
 }
 
 static void say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_step *step)
@@ -323,13 +323,12 @@ static int close_again(struct oneib_daemon *daemon, struct look *look, struct on
 
 static void keep_closed(struct oneib_daemon *daemon)
 {
-    struct look look = {0};
+    oneib_auto(clear_look) struct look look = {0};
     struct oneib_error failure;
     daemon->fence_at = oneib_now_ms() + LOOK_MS;
     recall(daemon);
     if (daemon->fences.fence_count > 0 && close_again(daemon, &look, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
-    clear_look(&look);
 }
 
 /* During a call of oned's, which may hang. Nothing is kept open or read then but what the daemon
@@ -428,13 +427,11 @@ static bool is_reopening_due(const struct oneib_daemon *daemon)
 
 static int reopen_what_was_lifted(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct look look = {0};
+    oneib_auto(clear_look) struct look look = {0};
     if (!is_reopening_due(daemon))
         return 0;
     daemon->reclosed_at = oneib_now_ms() + LOOK_MS;
-    const int status = reopen_those_lifted(daemon, &look, err);
-    clear_look(&look);
-    return status;
+    return reopen_those_lifted(daemon, &look, err);
 }
 
 /* ---- the turn's part ------------------------------------------------------------------------- */
@@ -447,7 +444,7 @@ static bool is_due(const struct oneib_daemon *daemon)
 
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
-    struct look look = {0};
+    oneib_auto(clear_look) struct look look = {0};
     bool looked = true;
     if (remember(daemon, err) < 0)
         return oneib_wrap(err, "remembering which hosts are fenced");
@@ -458,7 +455,6 @@ int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_
     const int status = look_and_do(daemon, &look, changed, &looked, err);
     daemon->fence_at = oneib_now_ms() + (looked ? LOOK_MS : AGAIN_MS);
     daemon->fence_again = oneib_now_ms() + AGAIN_MS;
-    clear_look(&look);
     if (status < 0 || remember(daemon, err) < 0)
         return oneib_wrap(err, "closing the ports of fenced hosts");
     return 0;

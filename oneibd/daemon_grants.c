@@ -191,7 +191,7 @@ static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *
  * down is believed all the same, for now. */
 static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities)
 {
-    struct oneib_ledger next = {0};
+    oneib_autoledger struct oneib_ledger next = {0};
     struct oneib_error failure;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || !is_anybody_new(identities))
         return;
@@ -202,7 +202,6 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
         oneib_daemon_complain(daemon, &failure);
     for (size_t i = 0; status == 0 && i < identities->count; i++)
         identities->items[i].is_pinned = true;
-    oneib_ledger_clear(&next);
 }
 
 /* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
@@ -388,9 +387,9 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
 static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,
                       struct oneib_host *host, struct oneib_error *err)
 {
-    struct oneib_cloud now = {0};
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {
+    oneib_autocloud struct oneib_cloud now = {0};
+    oneib_autofindings struct oneib_findings findings = {0};
+    oneib_autodocuments struct oneib_documents documents = {
         .cloud = &now, .findings = &findings, .vn_mad = daemon->config.one.vn_mad};
     int status = oneib_documents_read_hosts(&documents, xml, length, err);
     if (status == 0 && (now.host_count != 1 || now.hosts[0].id != host->id))
@@ -406,9 +405,6 @@ static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t lengt
         now.hosts[0].keys = NULL;
         now.hosts[0].key_count = 0;
     }
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
-    oneib_cloud_clear(&now);
     return status;
 }
 
@@ -607,7 +603,7 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct snapshots snapshots;
-    struct oneib_gate gate = {0};
+    oneib_auto(oneib_gate_clear) struct oneib_gate gate = {0};
     oneib_daemon_hear(daemon);
     /* What has come since the lists were made is new to them still. */
     const enum oneib_nodes_news news = daemon->nodes.news;
@@ -627,7 +623,6 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
     daemon->gated = gate.kept + gate.withheld > 0;
     daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
     oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table);
-    oneib_gate_clear(&gate);
 }
 
 /* ---- what nodes have that they should not ---------------------------------------------------- */
@@ -690,7 +685,7 @@ static void pin_ports(struct oneib_daemon *daemon)
 
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_grants grants = {0};
+    oneib_auto(oneib_grants_clear) struct oneib_grants grants = {0};
     oneib_findings_clear(&daemon->grant_findings);
     believe(daemon);
     oneib_daemon_tell_role(daemon);
@@ -701,7 +696,6 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     note_cut_off(daemon);
     pin_ports(daemon);
     const int status = grant_and_gate(daemon, &grants, err);
-    oneib_grants_clear(&grants);
     if (status < 0)
         return -1;
     oneib_snapshot_age_listed(&daemon->snapshot_age);

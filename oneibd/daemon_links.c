@@ -51,10 +51,9 @@ static void add_all_clusters(const struct oneib_member_ports *ports,
 
 static void add_clusters(const struct oneib_snapshot *snapshot, struct oneib_links *links)
 {
-    struct oneib_member_ports ports;
+    oneib_auto(oneib_member_ports_clear) struct oneib_member_ports ports;
     oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports);
     add_all_clusters(&ports, &snapshot->desired.table, links);
-    oneib_member_ports_clear(&ports);
 }
 
 static bool has_this(const char *path, const struct oneib_text *text)
@@ -86,13 +85,12 @@ static int write_file(const struct oneib_daemon *daemon, const struct oneib_link
 /* The routes are borrowed. */
 static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_links links = {.routes = daemon->routes};
+    oneib_autolinks struct oneib_links links = {.routes = daemon->routes};
     add_hosts(&daemon->snapshot.cloud, &links);
     add_clusters(&daemon->snapshot, &links);
     const int status = write_file(daemon, &links, err);
     daemon->routes = links.routes;
     links.routes = (struct oneib_routes){0};
-    oneib_links_clear(&links);
     return status;
 }
 

@@ -80,11 +80,10 @@ void oneib_daemon_publish(struct oneib_daemon *daemon)
     count_dropped(daemon);
     if (!daemon->http)
         return;
-    struct oneib_text metrics = {0};
+    oneib_autotext struct oneib_text metrics = {0};
     oneib_autotext struct oneib_text health = {0};
     oneib_metrics_render(&daemon->metrics, &metrics);
     append_health(daemon, &health);
     oneib_http_publish(daemon->http, &metrics, health.data ? health.data : "",
                        2 * daemon->config.one.timeout_ms + FABRIC_SILENCE_MS);
-    oneib_text_clear(&metrics);
 }

@@ -100,16 +100,14 @@ static int pin_all(struct oneib_daemon *daemon, struct oneib_ledger *next, bool 
 
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next = {0};
     bool changed = false, written;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost)
         return 0;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    int status = pin_all(daemon, &next, &changed, err);
-    if (status == 0 && changed)
-        status = write_ports(daemon, &next, &written, err);
-    oneib_ledger_clear(&next);
-    return status;
+    if (pin_all(daemon, &next, &changed, err) < 0)
+        return -1;
+    return changed ? write_ports(daemon, &next, &written, err) : 0;
 }
 
 void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
@@ -177,15 +175,13 @@ static void find_place(struct oneib_ledger_port *port, const struct oneib_fabric
 static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
                        bool *written, struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next;
     bool changed = false;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     for (size_t i = 0; i < next.port_count; i++)
         find_place(&next.ports[i], links, &changed);
     *written = true;
-    const int status = changed ? write_ports(daemon, &next, written, err) : 0;
-    oneib_ledger_clear(&next);
-    return status;
+    return changed ? write_ports(daemon, &next, written, err) : 0;
 }
 
 /* Whoever has the master subnet manager beside it: as with fences. */
@@ -225,20 +221,17 @@ static void find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_li
 
 int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
-    struct oneib_fabric_links links;
+    oneib_autofabriclinks struct oneib_fabric_links links = {0};
     if (!is_ours(daemon))
         return 0;
     const uint64_t now = fingerprint(&daemon->snapshot);
     if (now == daemon->places_of && oneib_now_ms() < daemon->places_at)
         return 0;
-    if (read_links(daemon, &links, err) < 0)
-        return -1;
     bool written;
-    int status = find_places(daemon, &links, &written, err);
-    if (status == 0)
-        find_twins(daemon, &links, changed);
-    oneib_fabric_links_clear(&links);
-    if (status == 0 && written)
+    if (read_links(daemon, &links, err) < 0 || find_places(daemon, &links, &written, err) < 0)
+        return -1;
+    find_twins(daemon, &links, changed);
+    if (written)
         daemon->places_of = now;
-    return status;
+    return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "oneibd/daemon.h"
@@ -226,7 +227,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
     const bool written = snapshot->changed;
     take_reports(daemon);
     daemon->insisting = !written;
-    struct oneib_apply_result result;
+    oneib_auto(oneib_apply_result_clear) struct oneib_apply_result result;
     if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, snapshot, &options, &result,
                     err) < 0) {
         daemon->metrics.in_force = false;
@@ -237,7 +238,6 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         return -1;
     }
     note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
-    oneib_apply_result_clear(&result);
     return 0;
 }
 
@@ -245,11 +245,9 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
                  struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
-    struct oneib_changes changes = {0};
+    oneib_auto(oneib_changes_clear) struct oneib_changes changes = {0};
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes);
-    const int status = apply(daemon, &changes, subnet_is_new, event_ms, err);
-    oneib_changes_clear(&changes);
-    return status;
+    return apply(daemon, &changes, subnet_is_new, event_ms, err);
 }
 
 static int open_fabric(struct oneib_daemon *daemon, struct oneib_error *err)
@@ -315,15 +313,11 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_set *networks,
                             struct oneib_error *err)
 {
-    struct oneib_work_queue queue = {0};
+    oneib_auto(oneib_work_queue_clear) struct oneib_work_queue queue = {0};
     bool changed;
-    int status = 0;
-    for (size_t i = 0; i < networks->count && status == 0; i++)
+    for (size_t i = 0; i < networks->count; i++)
         oneib_work_queue_network(&queue, networks->items[i]);
-    if (status == 0 && networks->count > 0)
-        status = oneib_daemon_read_at(daemon, &queue, &changed, err);
-    oneib_work_queue_clear(&queue);
-    return status;
+    return networks->count > 0 ? oneib_daemon_read_at(daemon, &queue, &changed, err) : 0;
 }
 
 static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes *changes)
@@ -354,16 +348,11 @@ static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *ch
 
 static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_key_changes changes = {0};
-    int status = change_keys(daemon, &changes, err);
-    if (status == 0) {
-        log_keys(daemon, &changes);
-        status = look_at_networks(daemon, &changes.networks, err);
-    }
-    if (status == 0)
-        status = compute(daemon, err);
-    oneib_key_changes_clear(&changes);
-    return status;
+    oneib_auto(oneib_key_changes_clear) struct oneib_key_changes changes = {0};
+    if (change_keys(daemon, &changes, err) < 0)
+        return -1;
+    log_keys(daemon, &changes);
+    return look_at_networks(daemon, &changes.networks, err) < 0 ? -1 : compute(daemon, err);
 }
 
 /* Networks that came without a key, and all else about keys: then the desired state is another. A
@@ -395,13 +384,11 @@ static bool may_enter(const struct oneib_daemon *daemon)
 static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_daemon *entry,
                        struct oneib_error *err)
 {
-    struct oneib_ledger next;
+    oneib_autoledger struct oneib_ledger next;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    int status = oneib_entry_put(&next, entry, err);
-    if (status == 0)
-        status = oneib_daemon_put_ledger(daemon, &next, err);
-    oneib_ledger_clear(&next);
-    return status;
+    if (oneib_entry_put(&next, entry, err) < 0)
+        return -1;
+    return oneib_daemon_put_ledger(daemon, &next, err);
 }
 
 /* Somebody else has written the ledger: what follows from it may be something else, too. */

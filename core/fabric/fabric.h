@@ -142,5 +142,6 @@ int oneib_fabric_enable_link(struct oneib_fabric *fabric, const struct oneib_fab
                              size_t index, oneib_guid who, bool enabled, uint8_t *physical,
                              struct oneib_error *err);
 void oneib_fabric_links_clear(struct oneib_fabric_links *links);
+#define oneib_autofabriclinks __attribute__((cleanup(oneib_fabric_links_clear)))
 
 #endif

@@ -100,15 +100,13 @@ static void add_switch(struct reader *reader, const struct oneib_fabric_links *l
 static int add_switches(struct reader *reader, const struct oneib_subnet *subnet,
                         struct oneib_error *err)
 {
-    struct oneib_fabric_links links;
-    int outcome = oneib_fabric_read_links(reader->fabric, subnet, &links, err);
-    if (outcome < 0)
+    oneib_autofabriclinks struct oneib_fabric_links links;
+    if (oneib_fabric_read_links(reader->fabric, subnet, &links, err) < 0)
         return -1;
-    for (size_t i = 0; outcome == 0 && i < subnet->port_count; i++)
+    for (size_t i = 0; i < subnet->port_count; i++)
         if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
             add_switch(reader, &links, &subnet->ports[i]);
-    oneib_fabric_links_clear(&links);
-    return outcome;
+    return 0;
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)

@@ -121,14 +121,13 @@ static void clear(struct reader *reader)
 static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
                     struct oneib_routes *routes, struct oneib_error *err)
 {
-    struct oneib_fabric_links links;
+    oneib_autofabriclinks struct oneib_fabric_links links = {0};
     const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
     list_switches(reader, subnet);
     if (oneib_mad_run(&reader->fabric->port, &exchange, err) < 0 ||
         oneib_fabric_read_links(reader->fabric, subnet, &links, err) < 0)
         return -1;
     oneib_routes_make(links.items, links.count, subnet, reader->exits, reader->count, routes);
-    oneib_fabric_links_clear(&links);
     return 0;
 }
 

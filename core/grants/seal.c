@@ -226,7 +226,7 @@ static int check_machine_id(const char *machine_id, struct oneib_error *err)
 int oneib_node_pair(const char *path, const char *machine_id, struct oneib_curve_pair *pair,
                     bool *made, struct oneib_error *err)
 {
-    struct oneib_secret file;
+    oneib_auto(oneib_secret_forget) struct oneib_secret file = {0};
     struct oneib_error failure;
     start_sodium();
     if (check_machine_id(machine_id, err) < 0)
@@ -238,7 +238,6 @@ int oneib_node_pair(const char *path, const char *machine_id, struct oneib_curve
         return -1;
     }
     *made = !file.data || !is_secret(&file) || !take_node(file.data, file.length, machine_id, pair);
-    oneib_secret_forget(&file);
     if (*made && make_node(path, machine_id, pair, err) < 0)
         return -1;
     crypto_scalarmult_base(pair->public, pair->secret);
@@ -281,14 +280,11 @@ static int make_daemon(const char *path, struct daemon_secrets *secrets, struct 
 static int daemon_secrets(const char *path, struct daemon_secrets *secrets, bool *made,
                           struct oneib_error *err)
 {
-    struct oneib_secret file;
+    oneib_auto(oneib_secret_forget) struct oneib_secret file;
     if (oneib_secret_read(path, KEY_FILE_MAX, &file, err) < 0)
         return -1;
     *made = !file.data;
-    const int status =
-        file.data ? take_daemon(path, &file, secrets, err) : make_daemon(path, secrets, err);
-    oneib_secret_forget(&file);
-    return status;
+    return file.data ? take_daemon(path, &file, secrets, err) : make_daemon(path, secrets, err);
 }
 
 int oneib_daemon_pairs(const char *path, struct oneib_curve_pair *curve,
