@@ -141,16 +141,15 @@ static int check_what_was_written(const char *data, size_t length,
                                   const struct oneib_partition_table *meant,
                                   struct oneib_error *err)
 {
-    struct oneib_partition_table reread = {0};
+    oneib_autopartitions struct oneib_partition_table reread = {0};
 
-    int result = oneib_partitions_parse(data, length, "the new partitions file", &reread, err);
-    if (result == 0 && !oneib_partition_table_equal(&reread, meant))
-        result =
-            oneib_fail(err, ONEIB_ERROR_INPUT,
-                       "the new partitions file does not say what was meant: it is not put "
-                       "into force; please report this with the output of 'oneib plan --json'");
-    oneib_partition_table_clear(&reread);
-    return result;
+    if (oneib_partitions_parse(data, length, "the new partitions file", &reread, err) < 0)
+        return -1;
+    if (oneib_partition_table_equal(&reread, meant))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_INPUT,
+                      "the new partitions file does not say what was meant: it is not put "
+                      "into force; please report this with the output of 'oneib plan --json'");
 }
 
 /* An operator's edit, or the newer file of another oneib, must not be lost to this older snapshot.

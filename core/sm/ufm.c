@@ -99,7 +99,7 @@ static void close_ufm(struct oneib_sm *sm)
 static int read_stamp(struct oneib_ufm *ufm, struct stamp *stamp, struct oneib_error *err)
 {
     static const struct oneib_ufm_call call = {"GET", "/resources/pkeys/last_updated", NULL};
-    struct oneib_ufm_reply reply = {0};
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     *stamp = (struct stamp){0};
     if (ufm->link.ask(ufm->link.context, &call, &reply, err) < 0)
         return -1;
@@ -108,7 +108,6 @@ static int read_stamp(struct oneib_ufm *ufm, struct stamp *stamp, struct oneib_e
         memcpy(stamp->text, reply.data, reply.length);
     }
     const long status = reply.status;
-    oneib_ufm_reply_clear(&reply);
     if (status == 200 || status == 404)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
@@ -338,16 +337,13 @@ static int carry_out(struct oneib_sm *sm, const struct oneib_partition_table *me
 {
     struct oneib_ufm *ufm = sm->ufm;
     const char *record = sm->config->ufm.record;
-    struct oneib_ufm_plan plan;
+    oneib_auto(oneib_ufm_plan_clear) struct oneib_ufm_plan plan;
     size_t done;
     oneib_ufm_plan(meant, &ufm->table, &plan);
-    int status = oneib_ufm_record_write(&ufm->record, record, &ufm->table, meant, err);
-    if (status == 0)
-        status = oneib_ufm_work(&ufm->link, &plan, &done, err);
-    if (status == 0)
-        status = oneib_ufm_record_write(&ufm->record, record, meant, NULL, err);
-    oneib_ufm_plan_clear(&plan);
-    return status;
+    if (oneib_ufm_record_write(&ufm->record, record, &ufm->table, meant, err) < 0 ||
+        oneib_ufm_work(&ufm->link, &plan, &done, err) < 0)
+        return -1;
+    return oneib_ufm_record_write(&ufm->record, record, meant, NULL, err);
 }
 
 /* What UFM has now was read back key by key: it need not be asked for everything again. */
@@ -388,12 +384,10 @@ static int ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said, struc
 {
     static const struct oneib_ufm_call call = {"GET", "/resources/vports", NULL};
     const struct oneib_ufm_link *link = &sm->ufm->link;
-    struct oneib_ufm_reply reply = {0};
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     if (link->ask(link->context, &call, &reply, err) < 0)
         return -1;
-    const int status = oneib_ufm_read_vports(reply.data, reply.length, reply.status, said, err);
-    oneib_ufm_reply_clear(&reply);
-    return status;
+    return oneib_ufm_read_vports(reply.data, reply.length, reply.status, said, err);
 }
 
 /* Whichever UFM it is that answers under that name, the fabric follows it: it always leads. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/ufm_answer.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
@@ -204,11 +205,10 @@ static void take_full(const struct oneib_partition *partition, struct oneib_ufm_
 static void read_management(const json_t *object, struct oneib_ufm_default *management)
 {
     struct oneib_error ignored;
-    struct oneib_partition partition = {0};
+    oneib_auto(oneib_ufm_partition_clear) struct oneib_partition partition = {0};
     oneib_ufm_default_clear(management);
     if (read_key(object, ONEIB_PKEY_DEFAULT, &partition, &ignored) == 0)
         take_full(&partition, management);
-    oneib_ufm_partition_clear(&partition);
 }
 
 static int read_keys(json_t *document, struct oneib_ufm_range range,

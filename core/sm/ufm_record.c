@@ -124,13 +124,11 @@ int oneib_ufm_record_write(struct oneib_ufm_record *record, const char *path,
                            const struct oneib_partition_table *first,
                            const struct oneib_partition_table *second, struct oneib_error *err)
 {
-    struct oneib_partition_table heads = {0};
+    oneib_autopartitions struct oneib_partition_table heads = {0};
     add_heads(first, NULL, &heads);
     add_heads(second, first, &heads);
     oneib_partition_table_sort(&heads);
     const bool is_there =
         is_as_it_was(record, path) && oneib_partition_table_equal(&heads, &record->heads);
-    const int status = is_there ? 0 : write_heads(record, path, &heads, err);
-    oneib_partition_table_clear(&heads);
-    return status;
+    return is_there ? 0 : write_heads(record, path, &heads, err);
 }

@@ -27,7 +27,7 @@ static int get(const struct oneib_ufm_link *link, const char *path, struct oneib
 static int read_release(const struct oneib_ufm_link *link, const struct oneib_config *config,
                         struct oneib_ufm_release *release, struct oneib_error *err)
 {
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     if (config->ufm.release)
         return oneib_ufm_release_parse(config->ufm.release, release)
                    ? 0
@@ -35,21 +35,18 @@ static int read_release(const struct oneib_ufm_link *link, const struct oneib_co
                                 config->ufm.release);
     if (get(link, "/app/ufm_version", &reply, err) < 0)
         return -1;
-    const int status = oneib_ufm_read_release(reply.data, reply.length, release, err);
-    oneib_ufm_reply_clear(&reply);
-    return status;
+    return oneib_ufm_read_release(reply.data, reply.length, release, err);
 }
 
 /* The answer has UFM's keys in it. */
 static int read_keys(const struct oneib_ufm_link *link, struct oneib_ufm_sm_keys *keys,
                      struct oneib_error *err)
 {
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply;
     if (get(link, "/app/smconf", &reply, err) < 0)
         return -1;
     const int status = oneib_ufm_read_sm_keys(reply.data, reply.length, keys, err);
     explicit_bzero(reply.data, reply.length);
-    oneib_ufm_reply_clear(&reply);
     return status;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/ufm_work.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,16 +19,13 @@ int oneib_ufm_read(const struct oneib_ufm_link *link, struct oneib_ufm_range ran
                    struct oneib_partition_table *table, struct oneib_ufm_default *management,
                    struct oneib_error *err)
 {
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     if (ask(link, "GET", "/resources/pkeys?guids_data=true", NULL, &reply, err) < 0)
         return -1;
-    const int status =
-        reply.status == 200
-            ? oneib_ufm_read_all(reply.data, reply.length, range, table, management, err)
-            : oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                         "UFM answers %ld when it is asked for all P_Keys", reply.status);
-    oneib_ufm_reply_clear(&reply);
-    return status;
+    return reply.status == 200
+               ? oneib_ufm_read_all(reply.data, reply.length, range, table, management, err)
+               : oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                            "UFM answers %ld when it is asked for all P_Keys", reply.status);
 }
 
 /* What UFM has of a key now; *is_there false: nothing. */
@@ -35,15 +33,13 @@ static int read_key(const struct oneib_ufm_link *link, oneib_pkey pkey,
                     struct oneib_partition *partition, bool *is_there, struct oneib_error *err)
 {
     char path[PATH_SIZE];
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     snprintf(path, sizeof path, "/resources/pkeys/0x%x?guids_data=true", pkey);
     *partition = (struct oneib_partition){0};
     if (ask(link, "GET", path, NULL, &reply, err) < 0)
         return -1;
-    const int status =
-        oneib_ufm_read_one(reply.data, reply.length, reply.status, pkey, partition, is_there, err);
-    oneib_ufm_reply_clear(&reply);
-    return status;
+    return oneib_ufm_read_one(reply.data, reply.length, reply.status, pkey, partition, is_there,
+                              err);
 }
 
 /* Against a key that UFM has now. */
@@ -62,11 +58,10 @@ static int check_that_nobody_else_changed(const struct oneib_ufm_link *link,
                                           const struct oneib_ufm_request *request,
                                           struct oneib_error *err)
 {
-    struct oneib_partition now;
+    oneib_auto(oneib_ufm_partition_clear) struct oneib_partition now;
     struct oneib_ufm_difference difference;
     if (compare_now(link, request->pkey, request->seen, &now, &difference, err) < 0)
         return -1;
-    oneib_ufm_partition_clear(&now);
     if (!oneib_ufm_differs(&difference))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -143,7 +138,7 @@ static size_t count_too_much(const struct oneib_ufm_request *request,
 static int take_out(const struct oneib_ufm_link *link, const struct oneib_ufm_request *request,
                     const struct oneib_partition *now, struct oneib_error *err)
 {
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     size_t count = 0;
     oneib_autotext struct oneib_text path = {0};
     oneib_text_printf(&path, "/resources/pkeys/0x%x/guids/", request->pkey);
@@ -152,11 +147,9 @@ static int take_out(const struct oneib_ufm_link *link, const struct oneib_ufm_re
             oneib_text_printf(&path, "%s%016" PRIx64, count++ > 0 ? "," : "", now->members[i].guid);
     if (ask(link, "DELETE", path.data, NULL, &reply, err) < 0)
         return -1;
-    const int status =
-        is_done(&reply) ? 0
-                        : oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "UFM answers %ld", reply.status);
-    oneib_ufm_reply_clear(&reply);
-    return status;
+    return is_done(&reply)
+               ? 0
+               : oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "UFM answers %ld", reply.status);
 }
 
 /* Always -1. */
@@ -192,31 +185,26 @@ static int fail_undone(const struct oneib_ufm_request *request, const struct one
 static int prove(const struct oneib_ufm_link *link, const struct oneib_ufm_request *request,
                  const struct oneib_error *why, struct oneib_error *err)
 {
-    struct oneib_partition now;
+    oneib_auto(oneib_ufm_partition_clear) struct oneib_partition now;
     struct oneib_ufm_difference difference;
     if (compare_now(link, request->pkey, request->wanted, &now, &difference, err) < 0)
         return oneib_wrap(err, "P_Key 0x%04x was changed in UFM, and cannot be read back",
                           request->pkey);
-    int status = 0;
     const size_t too_much = count_too_much(request, &now);
     if (too_much > 0)
-        status = fail_wide(link, request, &now, too_much, err);
-    else if (oneib_ufm_differs(&difference))
-        status = fail_undone(request, why, err);
-    oneib_ufm_partition_clear(&now);
-    return status;
+        return fail_wide(link, request, &now, too_much, err);
+    return oneib_ufm_differs(&difference) ? fail_undone(request, why, err) : 0;
 }
 
 static int do_one(const struct oneib_ufm_link *link, const struct oneib_ufm_request *request,
                   struct oneib_error *err)
 {
-    struct oneib_ufm_reply reply;
+    oneib_autoreply struct oneib_ufm_reply reply = {0};
     struct oneib_error why = {0};
     if (check_that_nobody_else_changed(link, request, err) < 0)
         return -1;
     const int sent = send(link, request, &reply, &why);
     note_reply(request, sent, &reply, &why);
-    oneib_ufm_reply_clear(&reply);
     return prove(link, request, &why, err);
 }
 

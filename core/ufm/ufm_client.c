@@ -136,12 +136,11 @@ static void add_header(struct call *call, const char *header)
 /* UFM takes the token itself where others have base64 of a user and a password. */
 static void add_token(struct call *call)
 {
-    struct oneib_text header = {0};
+    oneib_autotext struct oneib_text header = {0};
     oneib_text_printf(&header, "Authorization: Basic %s", call->secret.data);
     add_header(call, header.data);
     if (header.data)
         explicit_bzero(header.data, header.length);
-    oneib_text_clear(&header);
 }
 
 static int fail_setup(struct oneib_error *err)

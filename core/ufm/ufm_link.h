@@ -26,5 +26,6 @@ struct oneib_ufm_link {
     void *context;
 };
 void oneib_ufm_reply_clear(struct oneib_ufm_reply *reply);
+#define oneib_autoreply __attribute__((cleanup(oneib_ufm_reply_clear)))
 
 #endif
