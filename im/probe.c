@@ -80,7 +80,7 @@ static void pass_daemons_on(const char *path, struct oneib_text *problem)
 static void look(const struct oneib_config *config, struct oneib_text *problem,
                  struct oneib_text *text)
 {
-    struct oneib_inventory inventory;
+    oneib_auto(oneib_inventory_clear) struct oneib_inventory inventory;
     struct oneib_error err = {0};
     char node_key[ONEIB_ATTRIBUTE_SIZE];
     read_node_key(node_key);
@@ -91,13 +91,12 @@ static void look(const struct oneib_config *config, struct oneib_text *problem,
     add_findings(problem, &inventory.findings);
     oneib_probe_render(&inventory.hcas, config, inventory.service_known, node_key, problem->data,
                        text);
-    oneib_inventory_clear(&inventory);
 }
 
 /* FILE: etc/oneib/daemons of OpenNebula's remotes. */
 int main(int argc, char **argv)
 {
-    struct oneib_config config = {0};
+    oneib_autoconfig struct oneib_config config = {0};
     struct oneib_error err;
     oneib_autotext struct oneib_text problem = {0}, text = {0};
     const bool is_configured = oneib_node_config(&config, &err) == 0;
@@ -112,6 +111,5 @@ int main(int argc, char **argv)
         fputs(text.data, stdout);
     if (is_configured && config.node.hpc_cores == ONEIB_HPC_CORES_KEEP_OFF)
         oneib_cores_start_keeping();
-    oneib_config_clear(&config);
     return 0;
 }

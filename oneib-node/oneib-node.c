@@ -40,14 +40,13 @@ static int check_may_serve(struct oneib_error *err)
 
 static int serve(const struct oneib_inherited *inherited)
 {
-    struct oneib_config config;
+    oneib_autoconfig struct oneib_config config = {0};
     struct oneib_error err;
     if (check_may_serve(&err) < 0 || oneib_check_config_owner(&err) < 0 ||
         oneib_node_config(&config, &err) < 0)
         return complain(ONEIB_EXIT_FAILURE, &err);
     oneib_log_setup(config.log.level, config.log.format);
     const int outcome = oneib_service_run(&config, inherited, &err);
-    oneib_config_clear(&config);
     return outcome == 0 ? ONEIB_EXIT_DONE : complain(ONEIB_EXIT_FAILURE, &err);
 }
 

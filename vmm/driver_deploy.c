@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "domain/devices.h"
 #include "domain/document.h"
 #include "domain/edit.h"
@@ -19,12 +20,11 @@ struct plan {
 
 static int check_document(const struct oneib_vmm *vmm, struct oneib_error *err)
 {
-    struct oneib_domain_description description = {0};
+    oneib_autodescription struct oneib_domain_description description = {0};
     if (oneib_domain_description_read(vmm->upstream.input, vmm->upstream.input_length, &description,
                                       err) < 0)
         return oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
     const int outcome = oneib_plug_check_owner(&description, vmm->vm->id, err);
-    oneib_domain_description_clear(&description);
     return outcome < 0 ? oneib_wrap(err, "the document to deploy") : 0;
 }
 
@@ -50,29 +50,25 @@ static int check_whose(const struct oneib_vmm *vmm, const struct oneib_devices *
 static int check_devices(const struct oneib_vmm *vmm, const struct oneib_devices *devices,
                          const struct oneib_error *fault, struct oneib_error *err)
 {
-    struct oneib_vf_table table = {0};
-    int outcome = oneib_reservations_read(&table, err);
-    if (outcome == 0 && table.count > 0 && fault->code != ONEIB_ERROR_NONE) {
-        *err = *fault;
-        outcome = oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
-    } else if (outcome == 0) {
-        outcome = check_whose(vmm, devices, &table, err);
-    }
-    oneib_vf_table_clear(&table);
-    return outcome;
+    oneib_autovfs struct oneib_vf_table table = {0};
+    if (oneib_reservations_read(&table, err) < 0)
+        return -1;
+    if (table.count == 0 || fault->code == ONEIB_ERROR_NONE)
+        return check_whose(vmm, devices, &table, err);
+    *err = *fault;
+    return oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
 }
 
 /* libvirt gives a domain what its document names, whoever has written that there. A VF that another
  * VM has out of its domain at this moment is open all the same, at that VM's key. */
 static int spare_others_vfs(const struct oneib_vmm *vmm, struct oneib_error *err)
 {
-    struct oneib_devices devices = {0};
+    oneib_auto(oneib_devices_clear) struct oneib_devices devices = {0};
     struct oneib_error fault = {0};
     int outcome =
         oneib_devices_add(vmm->upstream.input, vmm->upstream.input_length, &devices, &fault);
     if (outcome < 0 || devices.count > 0)
         outcome = check_devices(vmm, &devices, &fault, err);
-    oneib_devices_clear(&devices);
     return outcome;
 }
 
@@ -86,12 +82,10 @@ static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
 
 static int make_plan(const struct oneib_node_vm *vm, struct plan *plan, struct oneib_error *err)
 {
-    struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     if (oneib_reservations_read(&table, err) < 0)
         return -1;
-    const int outcome = oneib_plan_all(vm, &table, plan->nics, &plan->count, err);
-    oneib_vf_table_clear(&table);
-    return outcome;
+    return oneib_plan_all(vm, &table, plan->nics, &plan->count, err);
 }
 
 static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct oneib_text *tuned,

@@ -38,14 +38,13 @@ static int add_vf(const struct oneib_node_vm *vm, const struct oneib_node_nic *n
 
 static int find_vfs(const struct oneib_node_vm *vm, struct vfs *vfs, struct oneib_error *err)
 {
-    struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     *vfs = (struct vfs){.count = 0};
     if (oneib_plan_check_count(vm, err) < 0)
         return -1;
     int outcome = oneib_reservations_read(&table, err);
     for (size_t i = 0; i < vm->nic_count && outcome == 0; i++)
         outcome = add_vf(vm, &vm->nics[i], &table, vfs, err);
-    oneib_vf_table_clear(&table);
     return outcome;
 }
 
@@ -70,11 +69,10 @@ static bool is_elsewhere(const char *checkpoint)
 
 static int read_mark(const struct oneib_text *xml, bool *marked, struct oneib_error *err)
 {
-    struct oneib_domain_description description = {0};
+    oneib_autodescription struct oneib_domain_description description = {0};
     if (oneib_domain_description_read(xml->data, xml->length, &description, err) < 0)
         return -1;
     *marked = description.tuned;
-    oneib_domain_description_clear(&description);
     return 0;
 }
 

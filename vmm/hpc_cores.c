@@ -36,7 +36,7 @@ static int keep(struct oneib_live *live, const struct oneib_host_cpus *host,
 static int act(const struct oneib_config *config, bool looks, struct oneib_error *err)
 {
     struct oneib_live *live = NULL;
-    struct oneib_host_cpus host = {0};
+    oneib_autocpus struct oneib_host_cpus host = {0};
     if (!looks && config->node.hpc_cores != ONEIB_HPC_CORES_KEEP_OFF)
         return 0;
     int outcome = oneib_live_open(config->node.libvirt, &live, err);
@@ -44,26 +44,21 @@ static int act(const struct oneib_config *config, bool looks, struct oneib_error
         outcome = oneib_host_cpus_read(&host, err);
     if (outcome == 0)
         outcome = looks ? look(live, &host, err) : keep(live, &host, err);
-    oneib_host_cpus_clear(&host);
     oneib_live_close(live);
     return outcome;
 }
 
 int hpc_cores_main(int argc, char **argv)
 {
-    struct oneib_config config;
+    oneib_autoconfig struct oneib_config config = {0};
     struct oneib_error err = {0};
     const bool looks = argc == 2 && strcmp(argv[1], "--look") == 0;
     if (argc > 2 || (argc == 2 && !looks)) {
         fprintf(stderr, "usage: %s [--look]\n", argv[0]);
         return ONEIB_EXIT_USAGE;
     }
-    int outcome = oneib_node_config(&config, &err);
-    if (outcome == 0) {
-        outcome = act(&config, looks, &err);
-        oneib_config_clear(&config);
-    }
-    if (outcome < 0)
-        fprintf(stderr, "%s\n", err.text);
-    return outcome < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (oneib_node_config(&config, &err) == 0 && act(&config, looks, &err) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "%s\n", err.text);
+    return EXIT_FAILURE;
 }

@@ -55,7 +55,7 @@ static int go(struct oneib_vmm *vmm, const struct oneib_domain_description *befo
 int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_error *err)
 {
     struct oneib_live *connection = NULL;
-    struct oneib_domain_description description = {0};
+    oneib_autodescription struct oneib_domain_description description = {0};
     if (oneib_upstream_check(&vmm->upstream, err) < 0 ||
         oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &connection, &description, err) < 0)
         return -1;
@@ -65,6 +65,5 @@ int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_
     oneib_live_close(connection);
     if (outcome == 0)
         outcome = go(vmm, &description, live, status, err);
-    oneib_domain_description_clear(&description);
     return outcome;
 }

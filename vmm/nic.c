@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <strings.h>
 
-#define oneib_autotable __attribute__((cleanup(oneib_vf_table_clear)))
 #define MAC_SHOWN 40
 /* Of the reason in an error that goes on after it. */
 #define REASON_SHOWN 500
@@ -90,7 +89,7 @@ static int check_device(const struct oneib_node_vm *vm, const struct oneib_vf_ta
 /* What OpenNebula's own action plugs in it is told by the document alone, as at a deployment. */
 static int spare_recorded_vfs(const struct oneib_node_vm *vm, struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     return vm->device == ONEIB_DEVICE_NONE            ? 0
            : oneib_reservations_read(&table, err) < 0 ? -1
                                                       : check_device(vm, &table, err);
@@ -194,7 +193,7 @@ static int choose_index(const struct hotplug *plug, unsigned *index, struct onei
 static int make_plan(const struct hotplug *plug, struct oneib_domain_nic *planned,
                      struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     unsigned index;
     if (oneib_reservations_read(&table, err) < 0 || choose_index(plug, &index, err) < 0 ||
         oneib_plan_nic(plug->vmm->vm, plug->nic, &table, index, planned, err) < 0 ||

@@ -425,14 +425,13 @@ int oneib_plug_in(const struct oneib_config *config, const char *domain,
                   struct oneib_error *err)
 {
     struct plugging plugging = {.config = config, .domain = domain, .vm = vm, .before = before};
-    struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     int outcome = -1;
     if (oneib_reservations_read(&table, err) == 0 &&
         oneib_live_open(config->node.libvirt, &plugging.live, err) == 0)
         outcome = plug_all(&plugging, &table, err);
     oneib_domain_description_clear(&plugging.now);
     oneib_live_close(plugging.live);
-    oneib_vf_table_clear(&table);
     return outcome;
 }
 

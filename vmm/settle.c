@@ -10,13 +10,11 @@
 static int admit(const struct oneib_vmm *vmm, struct oneib_live *live, const char *xml,
                  size_t length, struct oneib_error *err)
 {
-    struct oneib_host_cpus host;
+    oneib_autocpus struct oneib_host_cpus host;
     if (oneib_host_cpus_read(&host, err) < 0)
         return -1;
-    const int outcome = oneib_cores_admit(live, &host, vmm->config->node.hpc_cores, xml, length,
-                                          vmm->warnings, err);
-    oneib_host_cpus_clear(&host);
-    return outcome;
+    return oneib_cores_admit(live, &host, vmm->config->node.hpc_cores, xml, length, vmm->warnings,
+                             err);
 }
 
 /* Nobody else starts between the look and the start. */
@@ -45,12 +43,10 @@ int oneib_vmm_admit(const struct oneib_vmm *vmm, const char *xml, size_t length,
 
 static int settle(const struct oneib_vmm *vmm, struct oneib_live *live, struct oneib_error *err)
 {
-    struct oneib_host_cpus host;
+    oneib_autocpus struct oneib_host_cpus host;
     if (oneib_host_cpus_read(&host, err) < 0)
         return -1;
-    const int outcome = oneib_keep_off(live, &host, vmm->warnings, err);
-    oneib_host_cpus_clear(&host);
-    return outcome;
+    return oneib_keep_off(live, &host, vmm->warnings, err);
 }
 
 static int lock_and_settle(const struct oneib_vmm *vmm, struct oneib_error *err)

@@ -149,12 +149,10 @@ static int choose(const struct vm *vm, const struct oneib_host_cpus *host,
 
 static int choose_here(const struct vm *vm, struct oneib_tuning *tuning, struct oneib_error *err)
 {
-    struct oneib_host_cpus host;
+    oneib_autocpus struct oneib_host_cpus host;
     if (oneib_host_cpus_read(&host, err) < 0)
         return -1;
-    const int outcome = choose(vm, &host, tuning, err);
-    oneib_host_cpus_clear(&host);
-    return outcome;
+    return choose(vm, &host, tuning, err);
 }
 
 static int tune(const struct vm *vm, struct oneib_text *tuned, struct oneib_error *err)
@@ -186,13 +184,12 @@ static int tune_for_hpc(const struct vm *vm, struct oneib_text *tuned, int *lock
 static int is_pinned_near(const struct vm *vm, bool *is_near, struct oneib_error *err)
 {
     uint32_t node;
-    struct oneib_host_cpus host;
+    oneib_autocpus struct oneib_host_cpus host;
     struct oneib_error why = {0};
     if (oneib_host_cpus_read(&host, err) < 0)
         return -1;
     *is_near = find_node(&host, vm->vfs, vm->vf_count, &node, &why) == 0 &&
                check_pins(&host, &vm->demand.pins, node, &vm->vfs[0], &why) == 0;
-    oneib_host_cpus_clear(&host);
     return 0;
 }
 

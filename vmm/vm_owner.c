@@ -21,13 +21,10 @@ int oneib_plug_check_owner(const struct oneib_domain_description *description, u
 
 bool oneib_plug_is_still_its_own(uint32_t vm_id, uint8_t nic_id, const struct oneib_pci *vf)
 {
-    struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     struct oneib_error unread;
     if (oneib_reservations_read(&table, &unread) < 0)
         return false;
     const struct oneib_vf_record *now = oneib_vf_table_of_nic(&table, vm_id, nic_id);
-    const bool is_its_own =
-        now && now->stage != ONEIB_VF_RELEASING && oneib_pci_compare(&now->vf, vf) == 0;
-    oneib_vf_table_clear(&table);
-    return is_its_own;
+    return now && now->stage != ONEIB_VF_RELEASING && oneib_pci_compare(&now->vf, vf) == 0;
 }

@@ -63,6 +63,7 @@ int oneib_domain_description_read(const char *xml, size_t length,
                                   struct oneib_domain_description *description,
                                   struct oneib_error *err);
 void oneib_domain_description_clear(struct oneib_domain_description *description);
+#define oneib_autodescription __attribute__((cleanup(oneib_domain_description_clear)))
 
 /* NULL: the domain has nothing of that NIC. */
 const struct oneib_domain_device *

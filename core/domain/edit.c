@@ -293,12 +293,10 @@ static int equip(xmlDoc *document, struct oneib_domain_description *description,
 static int equip_document(xmlDoc *document, struct oneib_domain_nic *nics, size_t count,
                           struct oneib_error *err)
 {
-    struct oneib_domain_description description;
+    oneib_autodescription struct oneib_domain_description description;
     if (oneib_domain_description_of(document, &description, err) < 0)
         return -1;
-    const int status = equip(document, &description, nics, count, err);
-    oneib_domain_description_clear(&description);
-    return status;
+    return equip(document, &description, nics, count, err);
 }
 
 /* Without a NIC of ours the document is not ours to judge. */

@@ -104,10 +104,9 @@ static int open_directory(int *directory, struct oneib_error *err)
 static int check_readable(const char *data, size_t length, void *context, struct oneib_error *err)
 {
     (void)context;
-    struct oneib_vf_table again;
+    oneib_autovfs struct oneib_vf_table again;
     if (oneib_vf_table_parse(data, length, &again, err) < 0)
         return oneib_wrap(err, "the new table of virtual functions is wrong and not written");
-    oneib_vf_table_clear(&again);
     return 0;
 }
 

@@ -60,6 +60,7 @@ struct oneib_host_cpus {
                                       online, but for the kernel's isolcpus */
 };
 void oneib_host_cpus_clear(struct oneib_host_cpus *host);
+#define oneib_autocpus __attribute__((cleanup(oneib_host_cpus_clear)))
 
 /* What a VM got. */
 struct oneib_cores {

@@ -80,6 +80,7 @@ int oneib_vf_table_add(struct oneib_vf_table *table, const struct oneib_vf_recor
 /* Removes the record of that VF; false when there is none. */
 bool oneib_vf_table_remove(struct oneib_vf_table *table, const struct oneib_pci *vf);
 void oneib_vf_table_clear(struct oneib_vf_table *table);
+#define oneib_autovfs __attribute__((cleanup(oneib_vf_table_clear)))
 
 /* Errors name the line, and the table is empty then. An empty text is an empty table. The lines may
  * be in any order. */

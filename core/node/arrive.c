@@ -25,13 +25,11 @@ static bool lacks_any(const struct oneib_domain *domain, const struct oneib_node
 
 static bool runs_without(const struct oneib_domain *domain, const struct oneib_node_vm *vm)
 {
-    struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     struct oneib_error unread;
     /* A table that cannot be read is an empty one here. */
     oneib_reservations_read(&table, &unread);
-    const bool without = lacks_any(domain, vm, &table);
-    oneib_vf_table_clear(&table);
-    return without;
+    return lacks_any(domain, vm, &table);
 }
 
 static const struct oneib_domain *find_running(const struct oneib_domains *domains,
@@ -47,18 +45,15 @@ static const struct oneib_domain *find_running(const struct oneib_domains *domai
  */
 static bool look_for_life(const struct oneib_node_vm *vm, bool completed, bool *seen)
 {
-    struct oneib_service_list list;
+    oneib_autoservicelist struct oneib_service_list list;
     struct oneib_error silent;
     *seen = false;
     if (oneib_client_list(&list, &silent) < 0)
         return vm->deployed;
     const struct oneib_domain *domain = find_running(&list.domains, vm);
     *seen = domain != NULL;
-    const bool lives = list.domains_known
-                           ? domain && (completed || vm->deployed || runs_without(domain, vm))
-                           : vm->deployed;
-    oneib_service_list_clear(&list);
-    return lives;
+    return list.domains_known ? domain && (completed || vm->deployed || runs_without(domain, vm))
+                              : vm->deployed;
 }
 
 /* A VM that has never run is at its deployment: its domain was started with its VFs, and it has

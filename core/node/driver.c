@@ -6,8 +6,6 @@
 #include "node/node_service.h"
 #include <inttypes.h>
 
-#define oneib_autotable __attribute__((cleanup(oneib_vf_table_clear)))
-
 /* Keeps the first of several failures: the steps after it are done all the same. What only takes
  * longer hides nothing else. */
 static void note(int outcome, const struct oneib_error *failure, struct oneib_error *err)
@@ -86,7 +84,7 @@ static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     if (count_meant(vm) == 0)
         return 0;
     if (check_nics(vm, err) < 0 || oneib_reservations_read(&table, err) < 0)
@@ -183,7 +181,7 @@ static int complete_nics(const struct oneib_config *config, struct oneib_node_vm
 int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *vm,
                       struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     if (count_meant(vm) == 0)
         return 0;
     if (oneib_reservations_read(&table, err) < 0)
@@ -269,7 +267,7 @@ static void clean_all(struct oneib_client *service, const struct oneib_node_vm *
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,
                        const char *host, struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
+    oneib_autovfs struct oneib_vf_table table = {0};
     oneib_autoservice struct oneib_client *service = NULL;
     struct oneib_error first = {0}, failure = {0};
     if (oneib_reservations_read(&table, err) < 0)

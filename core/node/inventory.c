@@ -143,7 +143,7 @@ static void note_stale(struct oneib_inventory *inventory, const struct oneib_err
 
 static void ask_service(struct oneib_inventory *inventory)
 {
-    struct oneib_service_list list;
+    oneib_autoservicelist struct oneib_service_list list;
     if (oneib_client_list(&list, &inventory->domains_error) < 0) {
         inventory->service_known = inventory->domains_known = false;
         note_no_service(inventory);
@@ -151,7 +151,6 @@ static void ask_service(struct oneib_inventory *inventory)
     }
     take_list(inventory, &list);
     const struct oneib_error stale = list.stale;
-    oneib_service_list_clear(&list);
     note_stale(inventory, &stale);
     if (!inventory->domains_known)
         note_no_domains(inventory);
@@ -202,14 +201,12 @@ static bool is_same(const struct oneib_vf_record *a, const struct oneib_vf_recor
 
 bool oneib_record_is_current(const struct oneib_pci *vf, const struct oneib_vf_record *record)
 {
-    struct oneib_vf_table table;
+    oneib_autovfs struct oneib_vf_table table;
     struct oneib_error ignored;
     if (oneib_reservations_read(&table, &ignored) < 0)
         return false;
     const struct oneib_vf_record *now = oneib_vf_table_of_vf(&table, vf);
-    const bool is_current = now && record ? is_same(now, record) : !now && !record;
-    oneib_vf_table_clear(&table);
-    return is_current;
+    return now && record ? is_same(now, record) : !now && !record;
 }
 
 bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,

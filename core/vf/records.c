@@ -74,14 +74,13 @@ struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs)
 /* A failure may come after the new file has the old one's place. */
 static bool disk_has(const struct oneib_vf_table *table)
 {
-    struct oneib_vf_table there;
+    oneib_autovfs struct oneib_vf_table there;
     struct oneib_error ignored;
     oneib_autotext struct oneib_text is = {0}, should = {0};
     if (oneib_reservations_read(&there, &ignored) < 0)
         return false;
     oneib_vf_table_render(&there, &is);
     oneib_vf_table_render(table, &should);
-    oneib_vf_table_clear(&there);
     return is.length == should.length &&
            (is.length == 0 || memcmp(is.data, should.data, is.length) == 0);
 }
