@@ -157,21 +157,15 @@ void oneib_changes_append(const struct oneib_run *run, const struct oneib_places
 
 static const char *kind_name(enum oneib_change_kind kind)
 {
-    switch (kind) {
-    case ONEIB_PARTITION_ADDED:
-        return "partition-added";
-    case ONEIB_PARTITION_REMOVED:
-        return "partition-removed";
-    case ONEIB_PARTITION_CHANGED:
-        return "partition-changed";
-    case ONEIB_MEMBER_ADDED:
-        return "member-added";
-    case ONEIB_MEMBER_REMOVED:
-        return "member-removed";
-    case ONEIB_MEMBER_CHANGED:
-        return "member-changed";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_PARTITION_ADDED] = "partition-added",
+        [ONEIB_PARTITION_REMOVED] = "partition-removed",
+        [ONEIB_PARTITION_CHANGED] = "partition-changed",
+        [ONEIB_MEMBER_ADDED] = "member-added",
+        [ONEIB_MEMBER_REMOVED] = "member-removed",
+        [ONEIB_MEMBER_CHANGED] = "member-changed",
+    };
+    return names[kind];
 }
 
 static json_t *vms_json(const struct oneib_places *places, oneib_pkey pkey, oneib_guid guid)

@@ -63,17 +63,13 @@ void oneib_json_append(json_t **array, json_t *item)
 
 static const char *subject_name(enum oneib_subject subject)
 {
-    switch (subject) {
-    case ONEIB_SUBJECT_VM:
-        return "vm";
-    case ONEIB_SUBJECT_NETWORK:
-        return "network";
-    case ONEIB_SUBJECT_HOST:
-        return "host";
-    case ONEIB_SUBJECT_NONE:
-        break;
-    }
-    return "none";
+    static const char *const names[] = {
+        [ONEIB_SUBJECT_VM] = "vm",
+        [ONEIB_SUBJECT_NETWORK] = "network",
+        [ONEIB_SUBJECT_HOST] = "host",
+        [ONEIB_SUBJECT_NONE] = "none",
+    };
+    return names[subject];
 }
 
 static json_t *about_json(const struct oneib_finding *finding)

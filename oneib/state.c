@@ -112,37 +112,23 @@ enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
 
 const char *oneib_state_name(enum oneib_cluster_state state)
 {
-    switch (state) {
-    case ONEIB_STATE_NO_KEY:
-        return "no key";
-    case ONEIB_STATE_INVALID_KEY:
-        return "invalid key";
-    case ONEIB_STATE_CONFLICT:
-        return "conflict";
-    case ONEIB_STATE_VIOLATED:
-        return "violated";
-    case ONEIB_STATE_NOT_IN_FORCE:
-        return "not in force";
-    case ONEIB_STATE_SILENT:
-        return "port silent";
-    case ONEIB_STATE_OFF_FABRIC:
-        return "off fabric";
-    case ONEIB_STATE_UNVERIFIED:
-        return "not verified";
-    case ONEIB_STATE_PARTLY_REFUSED:
-        return "part refused";
-    case ONEIB_STATE_REFUSED:
-        return "refused";
-    case ONEIB_STATE_IN_FORCE:
-        return "in force";
-    case ONEIB_STATE_NOT_IN_FILE:
-        return "not in file";
-    case ONEIB_STATE_IN_FILE:
-        return "in file";
-    case ONEIB_STATE_EMPTY:
-        return "empty";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_STATE_NO_KEY] = "no key",
+        [ONEIB_STATE_INVALID_KEY] = "invalid key",
+        [ONEIB_STATE_CONFLICT] = "conflict",
+        [ONEIB_STATE_VIOLATED] = "violated",
+        [ONEIB_STATE_NOT_IN_FORCE] = "not in force",
+        [ONEIB_STATE_SILENT] = "port silent",
+        [ONEIB_STATE_OFF_FABRIC] = "off fabric",
+        [ONEIB_STATE_UNVERIFIED] = "not verified",
+        [ONEIB_STATE_PARTLY_REFUSED] = "part refused",
+        [ONEIB_STATE_REFUSED] = "refused",
+        [ONEIB_STATE_IN_FORCE] = "in force",
+        [ONEIB_STATE_NOT_IN_FILE] = "not in file",
+        [ONEIB_STATE_IN_FILE] = "in file",
+        [ONEIB_STATE_EMPTY] = "empty",
+    };
+    return names[state];
 }
 
 enum oneib_style oneib_state_style(enum oneib_cluster_state state)

@@ -17,17 +17,13 @@ struct plan {
 
 static const char *file_state_name(enum oneib_seen_state state)
 {
-    switch (state) {
-    case ONEIB_SEEN_NOTHING:
-        return "absent";
-    case ONEIB_SEEN_OURS:
-        return "ours";
-    case ONEIB_SEEN_FOREIGN:
-        return "foreign";
-    case ONEIB_SEEN_UNREADABLE:
-        return "unreadable";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_SEEN_NOTHING] = "absent",
+        [ONEIB_SEEN_OURS] = "ours",
+        [ONEIB_SEEN_FOREIGN] = "foreign",
+        [ONEIB_SEEN_UNREADABLE] = "unreadable",
+    };
+    return names[state];
 }
 
 /* It has no file that it could be made to read. */

@@ -29,71 +29,65 @@ struct subject {
 /* Why an attachment that is no member is none, and what to do; NULL: nothing is wrong. */
 static const char *reason(enum oneib_member_status member_status)
 {
-    switch (member_status) {
-    case ONEIB_MEMBER_STATUS_ABSENT:
-    case ONEIB_MEMBER_STATUS_MEMBER:
-        return NULL;
-    case ONEIB_MEMBER_STATUS_NO_NETWORK:
-        return "its network is gone, or is not InfiniBand any more and has another P_Key: detach "
-               "the NIC";
-    case ONEIB_MEMBER_STATUS_NO_LEASE:
-        return "the network does not know of this VM, so oned did not make this NIC: see the "
-               "findings";
-    case ONEIB_MEMBER_STATUS_NO_KEY:
-        return "the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
-               "network without VLAN_ID";
-    case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
-        return "another network, or a static partition of the operator's, has this P_Key: give "
-               "this network another VLAN_ID";
-    case ONEIB_MEMBER_STATUS_NO_HCA:
-        return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
-               "findings, its probes and the network's PHYDEV";
-    case ONEIB_MEMBER_STATUS_PORT_CONFLICT:
-        return "another host reports the same port GUID: look at both hosts' adapters";
-    case ONEIB_MEMBER_STATUS_PORT_FULL:
-        return "the port's P_Key table is full: move VMs of other clusters to other hosts";
-    case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
-        return "the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
-               "of these to other hosts, or raise pkeys.per_owner";
-    case ONEIB_MEMBER_STATUS_GIVES_WAY:
-        return "it is limited by its own word, and others on its port are full members: start it "
-               "on another host, or take its IB_MEMBERSHIP away";
-    case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
-        return "the VM is in a state that this version of oneib does not know: it keeps what it "
-               "has";
-    case ONEIB_MEMBER_STATUS_START_FAILED:
-        return "its start has failed: the VM's log says why";
-    case ONEIB_MEMBER_STATUS_FENCED:
-        return "the host is fenced: start the VM on another one, or lift that ('oneib unfence')";
-    case ONEIB_MEMBER_STATUS_SWITCHED:
-        return "another driver serves the network now, and the VM had no membership to keep: see "
-               "the findings";
-    }
-    return NULL;
+    static const char *const words[] = {
+        [ONEIB_MEMBER_STATUS_NO_NETWORK] =
+            ("its network is gone, or is not InfiniBand any more and has another P_Key: detach "
+             "the NIC"),
+        [ONEIB_MEMBER_STATUS_NO_LEASE] =
+            ("the network does not know of this VM, so oned did not make this NIC: see the "
+             "findings"),
+        [ONEIB_MEMBER_STATUS_NO_KEY] =
+            ("the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
+             "network without VLAN_ID"),
+        [ONEIB_MEMBER_STATUS_KEY_CONFLICT] =
+            ("another network, or a static partition of the operator's, has this P_Key: give "
+             "this network another VLAN_ID"),
+        [ONEIB_MEMBER_STATUS_NO_HCA] =
+            ("the host reports no such InfiniBand port, or one that must not serve VMs: see the "
+             "findings, its probes and the network's PHYDEV"),
+        [ONEIB_MEMBER_STATUS_PORT_CONFLICT] =
+            "another host reports the same port GUID: look at both hosts' adapters",
+        [ONEIB_MEMBER_STATUS_PORT_FULL] =
+            "the port's P_Key table is full: move VMs of other clusters to other hosts",
+        [ONEIB_MEMBER_STATUS_OWNER_LIMIT] =
+            ("the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
+             "of these to other hosts, or raise pkeys.per_owner"),
+        [ONEIB_MEMBER_STATUS_GIVES_WAY] =
+            ("it is limited by its own word, and others on its port are full members: start it "
+             "on another host, or take its IB_MEMBERSHIP away"),
+        [ONEIB_MEMBER_STATUS_UNKNOWN_STATE] =
+            ("the VM is in a state that this version of oneib does not know: it keeps what it "
+             "has"),
+        [ONEIB_MEMBER_STATUS_START_FAILED] = "its start has failed: the VM's log says why",
+        [ONEIB_MEMBER_STATUS_FENCED] =
+            "the host is fenced: start the VM on another one, or lift that ('oneib unfence')",
+        [ONEIB_MEMBER_STATUS_SWITCHED] =
+            ("another driver serves the network now, and the VM had no membership to keep: see "
+             "the findings"),
+    };
+    return words[member_status];
 }
 
 /* Why a member's key is not in force, and what to do. */
 static const char *standing_reason(enum oneib_standing standing)
 {
-    switch (standing) {
-    case ONEIB_IN_FORCE:
-        break;
-    case ONEIB_KEY_LACKING:
-        return "the port's table lacks the key: 'oneib sync' puts it there, or look whether oneibd "
-               "runs";
-    case ONEIB_KEY_OTHERWISE:
-        return "the port holds the key with the other membership: 'oneib sync', or look whether "
-               "oneibd runs";
-    case ONEIB_PORT_ABSENT:
-        return "the fabric has no such port: look whether the host is up and cabled; it gets the "
-               "key when it comes back";
-    case ONEIB_PORT_MUTE:
-        return "the port did not answer, so nothing is known of it: look at the host and its cable";
-    case ONEIB_PORT_UNSEEN:
-        return "a virtual port's table cannot be read here, or while the VM migrates not be told "
-               "from the other host's: look in the VM";
-    }
-    return NULL;
+    static const char *const words[] = {
+        [ONEIB_KEY_LACKING] =
+            ("the port's table lacks the key: 'oneib sync' puts it there, or look whether oneibd "
+             "runs"),
+        [ONEIB_KEY_OTHERWISE] =
+            ("the port holds the key with the other membership: 'oneib sync', or look whether "
+             "oneibd runs"),
+        [ONEIB_PORT_ABSENT] =
+            ("the fabric has no such port: look whether the host is up and cabled; it gets the "
+             "key when it comes back"),
+        [ONEIB_PORT_MUTE] =
+            "the port did not answer, so nothing is known of it: look at the host and its cable",
+        [ONEIB_PORT_UNSEEN] =
+            ("a virtual port's table cannot be read here, or while the VM migrates not be told "
+             "from the other host's: look in the VM"),
+    };
+    return words[standing];
 }
 
 /* Where an attachment is: on which bindings, and how it stands there. */

@@ -286,15 +286,12 @@ static int print_text(const struct work *work, struct oneib_error *err)
 
 static const char *outcome_name(enum oneib_outcome outcome)
 {
-    switch (outcome) {
-    case ONEIB_UNCHANGED:
-        return "unchanged";
-    case ONEIB_APPLIED:
-        return "applied";
-    case ONEIB_STANDBY:
-        return "standby";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_UNCHANGED] = "unchanged",
+        [ONEIB_APPLIED] = "applied",
+        [ONEIB_STANDBY] = "standby",
+    };
+    return names[outcome];
 }
 
 /* Microseconds are enough, and all that a clock is good for here. */

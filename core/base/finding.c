@@ -243,15 +243,12 @@ size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_se
 
 const char *oneib_severity_name(enum oneib_severity severity)
 {
-    switch (severity) {
-    case ONEIB_NOTICE:
-        return "notice";
-    case ONEIB_WARNING:
-        return "warning";
-    case ONEIB_VIOLATION:
-        return "violation";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_NOTICE] = "notice",
+        [ONEIB_WARNING] = "warning",
+        [ONEIB_VIOLATION] = "violation",
+    };
+    return names[severity];
 }
 
 void oneib_findings_clear(struct oneib_findings *findings)

@@ -404,39 +404,24 @@ int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_
 
 const char *oneib_member_status_name(enum oneib_member_status member_status)
 {
-    switch (member_status) {
-    case ONEIB_MEMBER_STATUS_ABSENT:
-        return "absent";
-    case ONEIB_MEMBER_STATUS_MEMBER:
-        return "member";
-    case ONEIB_MEMBER_STATUS_NO_NETWORK:
-        return "no-network";
-    case ONEIB_MEMBER_STATUS_NO_LEASE:
-        return "no-lease";
-    case ONEIB_MEMBER_STATUS_NO_KEY:
-        return "no-key";
-    case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
-        return "key-conflict";
-    case ONEIB_MEMBER_STATUS_NO_HCA:
-        return "no-hca";
-    case ONEIB_MEMBER_STATUS_PORT_CONFLICT:
-        return "port-conflict";
-    case ONEIB_MEMBER_STATUS_PORT_FULL:
-        return "port-full";
-    case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
-        return "owner-limit";
-    case ONEIB_MEMBER_STATUS_GIVES_WAY:
-        return "gives-way";
-    case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
-        return "unknown-state";
-    case ONEIB_MEMBER_STATUS_START_FAILED:
-        return "start-failed";
-    case ONEIB_MEMBER_STATUS_FENCED:
-        return "fenced";
-    case ONEIB_MEMBER_STATUS_SWITCHED:
-        return "switched";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_MEMBER_STATUS_ABSENT] = "absent",
+        [ONEIB_MEMBER_STATUS_MEMBER] = "member",
+        [ONEIB_MEMBER_STATUS_NO_NETWORK] = "no-network",
+        [ONEIB_MEMBER_STATUS_NO_LEASE] = "no-lease",
+        [ONEIB_MEMBER_STATUS_NO_KEY] = "no-key",
+        [ONEIB_MEMBER_STATUS_KEY_CONFLICT] = "key-conflict",
+        [ONEIB_MEMBER_STATUS_NO_HCA] = "no-hca",
+        [ONEIB_MEMBER_STATUS_PORT_CONFLICT] = "port-conflict",
+        [ONEIB_MEMBER_STATUS_PORT_FULL] = "port-full",
+        [ONEIB_MEMBER_STATUS_OWNER_LIMIT] = "owner-limit",
+        [ONEIB_MEMBER_STATUS_GIVES_WAY] = "gives-way",
+        [ONEIB_MEMBER_STATUS_UNKNOWN_STATE] = "unknown-state",
+        [ONEIB_MEMBER_STATUS_START_FAILED] = "start-failed",
+        [ONEIB_MEMBER_STATUS_FENCED] = "fenced",
+        [ONEIB_MEMBER_STATUS_SWITCHED] = "switched",
+    };
+    return names[member_status];
 }
 
 bool oneib_member_status_is_refusal(enum oneib_member_status member_status)

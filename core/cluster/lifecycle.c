@@ -127,21 +127,11 @@ bool oneib_phase_has_place(enum oneib_phase phase)
 
 const char *oneib_phase_name(enum oneib_phase phase)
 {
-    switch (phase) {
-    case ONEIB_ABSENT:
-        return "absent";
-    case ONEIB_ARRIVING:
-        return "arriving";
-    case ONEIB_SETTLED:
-        return "settled";
-    case ONEIB_LEAVING:
-        return "leaving";
-    case ONEIB_MIGRATING:
-        return "migrating";
-    case ONEIB_FAILED:
-        return "failed";
-    case ONEIB_PHASE_UNKNOWN:
-        break;
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_ABSENT] = "absent",         [ONEIB_ARRIVING] = "arriving",
+        [ONEIB_SETTLED] = "settled",       [ONEIB_LEAVING] = "leaving",
+        [ONEIB_MIGRATING] = "migrating",   [ONEIB_FAILED] = "failed",
+        [ONEIB_PHASE_UNKNOWN] = "unknown",
+    };
+    return names[phase];
 }

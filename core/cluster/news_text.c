@@ -13,23 +13,16 @@
 
 const char *oneib_news_kind_name(enum oneib_news_kind kind)
 {
-    switch (kind) {
-    case ONEIB_NEWS_REFUSED:
-        return "refused";
-    case ONEIB_NEWS_REMOVED:
-        return "removed";
-    case ONEIB_NEWS_CHANGED:
-        return "changed";
-    case ONEIB_NEWS_ADDED:
-        return "added";
-    case ONEIB_NEWS_NOT_REFUSED:
-        return "no longer refused";
-    case ONEIB_NEWS_ARRIVED:
-        return "in force";
-    case ONEIB_NEWS_GONE:
-        return "no longer waited for";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_NEWS_REFUSED] = "refused",
+        [ONEIB_NEWS_REMOVED] = "removed",
+        [ONEIB_NEWS_CHANGED] = "changed",
+        [ONEIB_NEWS_ADDED] = "added",
+        [ONEIB_NEWS_NOT_REFUSED] = "no longer refused",
+        [ONEIB_NEWS_ARRIVED] = "in force",
+        [ONEIB_NEWS_GONE] = "no longer waited for",
+    };
+    return names[kind];
 }
 
 /* Gone is what a port has borne out. */
@@ -42,27 +35,13 @@ static const char *kind_text(const struct oneib_news_item *item)
 
 const char *oneib_news_proof_name(enum oneib_news_proof proof)
 {
-    switch (proof) {
-    case ONEIB_PROOF_NONE:
-        return NULL;
-    case ONEIB_PROOF_IN_FORCE:
-        return "in-force";
-    case ONEIB_PROOF_AWAITED:
-        return "awaited";
-    case ONEIB_PROOF_ABSENT:
-        return "port-off-fabric";
-    case ONEIB_PROOF_MUTE:
-        return "port-silent";
-    case ONEIB_PROOF_UNSEEN:
-        return "not-visible";
-    case ONEIB_PROOF_WITH_VM:
-        return "with-vm";
-    case ONEIB_PROOF_OTHERS:
-        return "kept-for-others";
-    case ONEIB_PROOF_HELD_BACK:
-        return "held-back";
-    }
-    return NULL;
+    static const char *const names[] = {
+        [ONEIB_PROOF_IN_FORCE] = "in-force",      [ONEIB_PROOF_AWAITED] = "awaited",
+        [ONEIB_PROOF_ABSENT] = "port-off-fabric", [ONEIB_PROOF_MUTE] = "port-silent",
+        [ONEIB_PROOF_UNSEEN] = "not-visible",     [ONEIB_PROOF_WITH_VM] = "with-vm",
+        [ONEIB_PROOF_OTHERS] = "kept-for-others", [ONEIB_PROOF_HELD_BACK] = "held-back",
+    };
+    return names[proof];
 }
 
 /* ---- who and where --------------------------------------------------------------------------- */

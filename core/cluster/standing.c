@@ -62,19 +62,13 @@ enum oneib_standing oneib_standing_of_bindings(const struct oneib_subnet *subnet
 
 const char *oneib_standing_name(enum oneib_standing standing)
 {
-    switch (standing) {
-    case ONEIB_IN_FORCE:
-        return "in-force";
-    case ONEIB_KEY_LACKING:
-        return "key-lacking";
-    case ONEIB_KEY_OTHERWISE:
-        return "other-membership";
-    case ONEIB_PORT_ABSENT:
-        return "port-off-fabric";
-    case ONEIB_PORT_MUTE:
-        return "port-silent";
-    case ONEIB_PORT_UNSEEN:
-        return "not-visible";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_IN_FORCE] = "in-force",
+        [ONEIB_KEY_LACKING] = "key-lacking",
+        [ONEIB_KEY_OTHERWISE] = "other-membership",
+        [ONEIB_PORT_ABSENT] = "port-off-fabric",
+        [ONEIB_PORT_MUTE] = "port-silent",
+        [ONEIB_PORT_UNSEEN] = "not-visible",
+    };
+    return names[standing];
 }

@@ -128,19 +128,16 @@ static void prove(const struct oneib_vport_reading *reading, const struct report
 
 const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
 {
-    switch (proof) {
-    case ONEIB_VPORTS_PROVEN:
-        return "the ports show what hosts have reported";
-    case ONEIB_VPORTS_NONE_REPORTED:
-        return "no host has reported an open virtual function of mlx5 to compare them with";
-    case ONEIB_VPORTS_NO_ANSWER:
-        return "no port of theirs says that it has virtual ports";
-    case ONEIB_VPORTS_NO_GUIDS:
-        return "no port shows the GUIDs that its host has reported";
-    case ONEIB_VPORTS_NO_KEYS:
-        break;
-    }
-    return "no two virtual ports of one adapter show tables that differ as their keys do";
+    static const char *const words[] = {
+        [ONEIB_VPORTS_PROVEN] = "the ports show what hosts have reported",
+        [ONEIB_VPORTS_NONE_REPORTED] =
+            "no host has reported an open virtual function of mlx5 to compare them with",
+        [ONEIB_VPORTS_NO_ANSWER] = "no port of theirs says that it has virtual ports",
+        [ONEIB_VPORTS_NO_GUIDS] = "no port shows the GUIDs that its host has reported",
+        [ONEIB_VPORTS_NO_KEYS] =
+            "no two virtual ports of one adapter show tables that differ as their keys do",
+    };
+    return words[proof];
 }
 
 /* ---- into the subnet ------------------------------------------------------------------------- */

@@ -21,15 +21,12 @@ static const struct oneib_sm_traits kinds[] = {
 
 const char *oneib_sm_does_name(enum oneib_sm_does does)
 {
-    switch (does) {
-    case ONEIB_SM_WRITES:
-        return "written";
-    case ONEIB_SM_LEAVES:
-        return "left";
-    case ONEIB_SM_REFUSES:
-        return "refused";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [ONEIB_SM_WRITES] = "written",
+        [ONEIB_SM_LEAVES] = "left",
+        [ONEIB_SM_REFUSES] = "refused",
+    };
+    return names[does];
 }
 
 const struct oneib_sm_traits *oneib_sm_traits(enum oneib_sm_kind kind)
