@@ -32,16 +32,6 @@ static void add_place(struct oneib_places *places, const struct oneib_desired_bi
                                       snapshot->cloud.attachments[binding->attachment].vm_id});
 }
 
-/* A VM with two NICs in one cluster is in one place twice. */
-static void drop_repetitions(struct oneib_places *places)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < places->count; i++)
-        if (kept == 0 || compare_places(&places->items[i], &places->items[kept - 1]) != 0)
-            places->items[kept++] = places->items[i];
-    places->count = kept;
-}
-
 static void fill(struct oneib_places *places)
 {
     const struct oneib_snapshot *snapshot = places->snapshot;
@@ -49,7 +39,8 @@ static void fill(struct oneib_places *places)
     for (size_t i = 0; i < snapshot->desired.binding_count; i++)
         add_place(places, &snapshot->desired.bindings[i]);
     ONEIB_SORT(places->items, places->count, compare_places);
-    drop_repetitions(places);
+    /* A VM with two NICs in one cluster is in one place twice. */
+    ONEIB_UNIQUE(places->items, places->count, compare_places);
 }
 
 void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of two numbers: negative, 0 or positive, as strcmp() says it of texts. */
 #define ONEIB_COMPARE(left, right) (((left) > (right)) - ((left) < (right)))
@@ -67,6 +68,19 @@ static inline void oneib_sort(void *items, size_t first, size_t count, size_t si
 {
     if (count > first + 1)
         qsort((char *)items + first * size, count - first, size, compare);
+}
+
+/* Of neighbours that are equal the first stays; `count` becomes how many are left. */
+#define ONEIB_UNIQUE(items, count, compare)                                                        \
+    ((void)((count) = oneib_unique(items, count, sizeof *(items), compare)))
+static inline size_t oneib_unique(void *items, size_t count, size_t size, oneib_comparison compare)
+{
+    char *all = items;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || compare(all + (kept - 1) * size, all + i * size) != 0)
+            memmove(all + kept++ * size, all + i * size, size);
+    return kept;
 }
 
 /* An item that is equal to *wanted, NULL: none. Which one, where several are, is not said. */

@@ -108,14 +108,8 @@ ONEIB_ORDER_BY(compare_guids, struct oneib_static_guid, guid, partition);
 
 static void sort_guids(struct oneib_static_use *use)
 {
-    if (use->guid_count == 0)
-        return;
     ONEIB_SORT(use->guids, use->guid_count, compare_guids);
-    size_t kept = 1;
-    for (size_t i = 1; i < use->guid_count; i++)
-        if (compare_guids(&use->guids[kept - 1], &use->guids[i]) != 0)
-            use->guids[kept++] = use->guids[i];
-    use->guid_count = kept;
+    ONEIB_UNIQUE(use->guids, use->guid_count, compare_guids);
 }
 
 int oneib_static_examine(struct oneib_work *work, struct oneib_error *err)

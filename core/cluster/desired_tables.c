@@ -459,6 +459,7 @@ static void fill_table(struct oneib_work *work, struct table *table, size_t firs
 ONEIB_ORDER_BY(compare_lines, struct oneib_line, pkey, guid);
 
 ONEIB_ORDER_BY(compare_rooms, struct oneib_port_room, port_guid, room);
+ONEIB_ORDER_BY(compare_rooms_ports, struct oneib_port_room, port_guid);
 
 /* The removal hold must not put anybody back onto a port that must not serve anybody. */
 static void close_refused_ports(struct oneib_work *work)
@@ -467,14 +468,8 @@ static void close_refused_ports(struct oneib_work *work)
     for (size_t i = 0; i < work->port_count; i++)
         if (work->ports[i].refused)
             note_room(work, work->ports[i].guid, 0);
-    if (desired->room_count == 0)
-        return;
     ONEIB_SORT(desired->rooms, desired->room_count, compare_rooms);
-    size_t kept = 1;
-    for (size_t i = 1; i < desired->room_count; i++)
-        if (desired->rooms[i].port_guid != desired->rooms[kept - 1].port_guid)
-            desired->rooms[kept++] = desired->rooms[i];
-    desired->room_count = kept;
+    ONEIB_UNIQUE(desired->rooms, desired->room_count, compare_rooms_ports);
 }
 
 /* By owner, then port and network. */

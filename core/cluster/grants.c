@@ -620,16 +620,6 @@ static void add_hosts(struct work *work, struct oneib_grants *grants)
     }
 }
 
-/* A node could name one NIC twice: that is held once. */
-static void drop_repetitions(struct work *work)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < work->placed_count; i++)
-        if (kept == 0 || compare_placed(&work->placed[kept - 1], &work->placed[i]) != 0)
-            work->placed[kept++] = work->placed[i];
-    work->placed_count = kept;
-}
-
 static void compute(struct work *work, struct oneib_grants *grants)
 {
     grant_bindings(work);
@@ -637,7 +627,8 @@ static void compute(struct work *work, struct oneib_grants *grants)
     hold_grants(work);
     /* What is held comes behind what is sorted, and there is little of it, mostly none. */
     oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
-    drop_repetitions(work);
+    /* A node could name one NIC twice: that is held once. */
+    ONEIB_UNIQUE(work->placed, work->placed_count, compare_placed);
     settle_guids(work);
     find_twice(work, grants);
     add_hosts(work, grants);

@@ -72,12 +72,8 @@ static void append_member(const struct oneib_member_ports *ports, oneib_guid mem
 /* Several members on one port use the same links. */
 static void keep_each_once(struct guids *guids)
 {
-    size_t kept = 0;
     ONEIB_SORT(guids->items, guids->count, oneib_guid_compare);
-    for (size_t i = 0; i < guids->count; i++)
-        if (kept == 0 || guids->items[kept - 1] != guids->items[i])
-            guids->items[kept++] = guids->items[i];
-    guids->count = kept;
+    ONEIB_UNIQUE(guids->items, guids->count, oneib_guid_compare);
 }
 
 void oneib_member_ports_of(const struct oneib_member_ports *ports,

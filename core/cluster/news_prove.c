@@ -103,8 +103,6 @@ static void prove_member(const struct work *work, struct oneib_news_item *item)
 
 /* ---- those that were removed ----------------------------------------------------------------- */
 
-ONEIB_ORDER(compare_members, struct oneib_member, oneib_member_compare(left, right));
-
 /* A cluster's members are in canonical order; those of the operator's partitions in any. */
 static bool table_lists(const struct work *work, const struct oneib_roster_line *line)
 {
@@ -112,8 +110,8 @@ static bool table_lists(const struct work *work, const struct oneib_roster_line 
     const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
     uint32_t network_id;
     if (partition && oneib_cluster_name_parse(partition->name, &network_id))
-        return ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members) !=
-               NULL;
+        return ONEIB_FIND(&wanted, partition->members, partition->member_count,
+                          oneib_member_compare) != NULL;
     for (size_t i = 0; partition && i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
             partition->members[i].guid == line->member)

@@ -245,16 +245,6 @@ static struct oneib_topology_link link_of(const struct walk *walk, const struct 
 
 ONEIB_ORDER_BY(compare_links, struct oneib_topology_link, a, a_port);
 
-/* A link between two switches is met from both of its ends. */
-static void unite_links(struct oneib_topology *topology)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < topology->link_count; i++)
-        if (kept == 0 || compare_links(&topology->links[kept - 1], &topology->links[i]) != 0)
-            topology->links[kept++] = topology->links[i];
-    topology->link_count = kept;
-}
-
 static void add_links(const struct walk *walk, struct oneib_topology *topology)
 {
     ONEIB_RESERVE(topology->links, topology->link_capacity, walk->count);
@@ -262,7 +252,8 @@ static void add_links(const struct walk *walk, struct oneib_topology *topology)
         if (walk->sightings[i].from != NOWHERE)
             topology->links[topology->link_count++] = link_of(walk, &walk->sightings[i], topology);
     ONEIB_SORT(topology->links, topology->link_count, compare_links);
-    unite_links(topology);
+    /* A link between two switches is met from both of its ends. */
+    ONEIB_UNIQUE(topology->links, topology->link_count, compare_links);
 }
 
 static void make_graph(const struct walk *walk, struct oneib_topology *topology)

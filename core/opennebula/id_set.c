@@ -11,15 +11,8 @@ void oneib_id_set_add(struct oneib_id_set *set, uint32_t id)
 
 void oneib_id_set_sort(struct oneib_id_set *set)
 {
-    if (set->count == 0)
-        return;
-
     ONEIB_SORT(set->items, set->count, oneib_compare_u32);
-    size_t kept = 1;
-    for (size_t i = 1; i < set->count; i++)
-        if (set->items[i] != set->items[kept - 1])
-            set->items[kept++] = set->items[i];
-    set->count = kept;
+    ONEIB_UNIQUE(set->items, set->count, oneib_compare_u32);
 }
 
 bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id)

@@ -76,8 +76,9 @@ void oneib_partition_add_member(struct oneib_partition *partition, struct oneib_
     oneib_partition_add_members(partition, &member, 1);
 }
 
-int oneib_member_compare(const struct oneib_member *left, const struct oneib_member *right)
+int oneib_member_compare(const void *left_item, const void *right_item)
 {
+    const struct oneib_member *left = left_item, *right = right_item;
     return ONEIB_BY(kind, guid);
 }
 
@@ -98,12 +99,7 @@ void oneib_partition_sort_members(struct oneib_partition *partition)
     if (is_sorted(partition))
         return;
     ONEIB_SORT(members, partition->member_count, compare_members_narrow_first);
-
-    size_t kept = 1;
-    for (size_t i = 1; i < partition->member_count; i++)
-        if (oneib_member_compare(&members[kept - 1], &members[i]) != 0)
-            members[kept++] = members[i];
-    partition->member_count = kept;
+    ONEIB_UNIQUE(members, partition->member_count, oneib_member_compare);
 }
 
 int oneib_partition_compare_keys(const void *a, const void *b)
@@ -156,13 +152,10 @@ bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct o
            a->default_membership == b->default_membership;
 }
 
-ONEIB_ORDER(compare_memberships, struct oneib_member,
-            oneib_member_compare(left, right) ?: ONEIB_BY(membership));
-
 bool oneib_partition_members_equal(const struct oneib_partition *a, const struct oneib_partition *b)
 {
     return ONEIB_ALIKE(a->members, a->member_count, b->members, b->member_count,
-                       compare_memberships);
+                       compare_members_narrow_first);
 }
 
 bool oneib_partition_table_equal(const struct oneib_partition_table *a,

@@ -91,9 +91,9 @@ void oneib_partition_add_members(struct oneib_partition *partition,
 void oneib_partition_sort_members(struct oneib_partition *partition);
 /* Partitions and the members of each. */
 void oneib_partition_table_sort(struct oneib_partition_table *table);
-/* That order: of two members by kind and GUID alone, of two partitions by key, then name. <0, 0,
- * >0. */
-int oneib_member_compare(const struct oneib_member *a, const struct oneib_member *b);
+/* That order: of two members by kind and GUID alone, for qsort() and its like; of two partitions by
+ * key, then name. <0, 0, >0. */
+int oneib_member_compare(const void *a, const void *b);
 int oneib_partition_compare(const struct oneib_partition *a, const struct oneib_partition *b);
 /* Of two partitions by key alone, for qsort() and its like. */
 int oneib_partition_compare_keys(const void *a, const void *b);

@@ -77,11 +77,9 @@ static void list_leaves(struct work *work)
     const struct oneib_window *window = work->window;
     for (size_t i = 0; i < window->host_count; i++)
         work->leaves[i] = (struct leaf){.guid = window->hosts[i].leaf};
-    ONEIB_SORT(work->leaves, window->host_count, compare_leaves);
-    for (size_t i = 0; i < window->host_count; i++)
-        if (work->leaf_count == 0 ||
-            work->leaves[work->leaf_count - 1].guid != work->leaves[i].guid)
-            work->leaves[work->leaf_count++] = work->leaves[i];
+    work->leaf_count = window->host_count;
+    ONEIB_SORT(work->leaves, work->leaf_count, compare_leaves);
+    ONEIB_UNIQUE(work->leaves, work->leaf_count, compare_leaves);
     for (size_t i = 0; i < window->host_count; i++)
         work->leaf_of[i] = find_leaf(work, window->hosts[i].leaf);
 }
