@@ -242,8 +242,7 @@ static void replace_with_hostdev(const struct oneib_domain_nic *nic, xmlNode *in
             xmlAddChild(*hostdev, child);
         }
     }
-    xmlUnlinkNode(interface);
-    xmlFreeNode(interface);
+    oneib_tree_remove(interface);
 }
 
 static void equip_pci(const struct oneib_domain_nic *nic, xmlNode *vf)

@@ -57,15 +57,9 @@ static void add_alias(xmlNode *device, const char *prefix, uint8_t nic_id)
 }
 
 /* The child, made when there is none. */
-static xmlNode *child_of(xmlNode *parent, const char *name)
-{
-    xmlNode *child = oneib_tree_child(parent, name);
-    return child ? child : oneib_tree_add(parent, name);
-}
-
 static void set_guest_address(const struct oneib_pci *address, xmlNode *element)
 {
-    xmlNode *place = child_of(element, "address");
+    xmlNode *place = oneib_tree_have(element, "address");
     oneib_tree_set(place, "type", "pci");
     set_pci(place, address);
 }
@@ -94,8 +88,8 @@ void oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *inte
 {
     char mac[ONEIB_MAC_TEXT_SIZE];
     oneib_dummy_mac_encode(nic->ipv4, nic->index, mac);
-    oneib_tree_set(child_of(interface, "mac"), "address", mac);
-    oneib_tree_set(child_of(interface, "link"), "state", "down");
+    oneib_tree_set(oneib_tree_have(interface, "mac"), "address", mac);
+    oneib_tree_set(oneib_tree_have(interface, "link"), "state", "down");
     add_alias(interface, ONEIB_ALIAS_DUMMY, nic->nic_id);
 }
 

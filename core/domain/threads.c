@@ -306,12 +306,6 @@ void oneib_domain_mark_render(const struct oneib_domain_threads *threads, struct
 
 /* ---- taking it back -------------------------------------------------------------------------- */
 
-static void remove_node(xmlNode *node)
-{
-    xmlUnlinkNode(node);
-    xmlFreeNode(node);
-}
-
 static bool names_one_of(const xmlNode *pin, const char *attribute, const struct oneib_cpu_set *ids)
 {
     uint32_t id;
@@ -331,7 +325,7 @@ static void remove_pins(xmlNode *cputune, const struct oneib_kept_mark *kept)
     for (xmlNode *node = cputune->children; node;) {
         xmlNode *next = node->next;
         if (is_kept_pin(node, kept))
-            remove_node(node);
+            oneib_tree_remove(node);
         node = next;
     }
 }
@@ -341,7 +335,7 @@ static void remove_marks(xmlNode *metadata)
     for (xmlNode *node = metadata->children; node;) {
         xmlNode *next = node->next;
         if (oneib_is_kept_mark(node))
-            remove_node(node);
+            oneib_tree_remove(node);
         node = next;
     }
 }

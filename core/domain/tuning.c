@@ -10,17 +10,11 @@
 
 /* ---- taking away ----------------------------------------------------------------------------- */
 
-static void remove_node(xmlNode *node)
-{
-    xmlUnlinkNode(node);
-    xmlFreeNode(node);
-}
-
 static void remove_children(xmlNode *parent, const char *name)
 {
     for (xmlNode *child = oneib_tree_child(parent, name); child;) {
         xmlNode *next = oneib_tree_next(child, name);
-        remove_node(child);
+        oneib_tree_remove(child);
         child = next;
     }
 }
@@ -32,7 +26,7 @@ static void remove_part(xmlNode *domain, const struct oneib_tuning_place *place)
         xmlNode *next = oneib_tree_next(parent, place->parent);
         remove_children(parent, place->child);
         if (!parent->children && !parent->properties)
-            remove_node(parent);
+            oneib_tree_remove(parent);
         parent = next;
     }
 }
@@ -42,11 +36,11 @@ static void remove_marks(xmlNode *metadata)
     for (xmlNode *node = metadata->children; node;) {
         xmlNode *next = node->next;
         if (oneib_tuning_is_mark(node))
-            remove_node(node);
+            oneib_tree_remove(node);
         node = next;
     }
     if (!metadata->children)
-        remove_node(metadata);
+        oneib_tree_remove(metadata);
 }
 
 /* As if oneib had given nothing, but for the CPU's model: a guest that was saved needs the one it
@@ -67,12 +61,6 @@ static void take_back(xmlNode *domain)
 /* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Of several libvirt reads the first. */
-static xmlNode *child_or_new(xmlNode *parent, const char *name)
-{
-    xmlNode *child = oneib_tree_child(parent, name);
-    return child ? child : oneib_tree_add(parent, name);
-}
-
 static void set_number(xmlNode *node, const char *attribute, uint64_t number)
 {
     char text[NUMBER_SIZE];
@@ -98,7 +86,7 @@ static void pin_vcpus(xmlNode *cputune, const struct oneib_cores *cores)
 
 static void pin(xmlNode *domain, const struct oneib_cores *cores, struct oneib_tuning_mark *mark)
 {
-    xmlNode *cputune = child_or_new(domain, "cputune");
+    xmlNode *cputune = oneib_tree_have(domain, "cputune");
     mark->has[ONEIB_TUNING_PINS] = true;
     pin_vcpus(cputune, cores);
     /* oned writes one where the host has CPUs set aside for emulators (EMULATOR_CPUS). */
@@ -110,7 +98,7 @@ static void pin(xmlNode *domain, const struct oneib_cores *cores, struct oneib_t
 
 static void bind_memory(xmlNode *domain, uint32_t node, struct oneib_tuning_mark *mark)
 {
-    xmlNode *memory = oneib_tree_add(child_or_new(domain, "numatune"), "memory");
+    xmlNode *memory = oneib_tree_add(oneib_tree_have(domain, "numatune"), "memory");
     mark->has[ONEIB_TUNING_MEMORY] = true;
     oneib_tree_set(memory, "mode", "strict");
     set_number(memory, "nodeset", node);
@@ -118,7 +106,7 @@ static void bind_memory(xmlNode *domain, uint32_t node, struct oneib_tuning_mark
 
 static void use_pages(xmlNode *domain, uint64_t page_kib, struct oneib_tuning_mark *mark)
 {
-    xmlNode *backing = child_or_new(domain, "memoryBacking");
+    xmlNode *backing = oneib_tree_have(domain, "memoryBacking");
     xmlNode *page = oneib_tree_add(oneib_tree_add(backing, "hugepages"), "page");
     mark->has[ONEIB_TUNING_PAGES] = true;
     set_number(page, "size", page_kib);
@@ -130,17 +118,17 @@ static void lock_memory(xmlNode *domain, struct oneib_tuning_mark *mark)
     if (oneib_tuning_has(domain, "memoryBacking", "locked"))
         return;
     mark->has[ONEIB_TUNING_LOCKED] = true;
-    oneib_tree_add(child_or_new(domain, "memoryBacking"), "locked");
+    oneib_tree_add(oneib_tree_have(domain, "memoryBacking"), "locked");
 }
 
 static void use_host_cpu(xmlNode *domain)
 {
-    oneib_tree_set(child_or_new(domain, "cpu"), "mode", "host-passthrough");
+    oneib_tree_set(oneib_tree_have(domain, "cpu"), "mode", "host-passthrough");
 }
 
 static void write_mark(xmlNode *domain, const struct oneib_tuning_mark *mark)
 {
-    xmlNode *node = oneib_tree_add(child_or_new(domain, "metadata"), ONEIB_TUNING_MARK);
+    xmlNode *node = oneib_tree_add(oneib_tree_have(domain, "metadata"), ONEIB_TUNING_MARK);
     xmlSetNs(node, oneib_allocated(xmlNewNs(node, (const xmlChar *)ONEIB_TUNING_NAMESPACE,
                                             (const xmlChar *)ONEIB_TUNING_PREFIX)));
     oneib_tree_set(node, ONEIB_TUNING_HPC, "yes");

@@ -197,6 +197,18 @@ xmlNode *oneib_tree_add(xmlNode *parent, const char *name)
     return oneib_allocated(xmlNewChild(parent, NULL, (const xmlChar *)name, NULL));
 }
 
+xmlNode *oneib_tree_have(xmlNode *parent, const char *name)
+{
+    xmlNode *child = oneib_tree_child(parent, name);
+    return child ? child : oneib_tree_add(parent, name);
+}
+
+void oneib_tree_remove(xmlNode *node)
+{
+    xmlUnlinkNode(node);
+    xmlFreeNode(node);
+}
+
 void oneib_tree_set(xmlNode *node, const char *attribute, const char *value)
 {
     oneib_allocated(xmlSetProp(node, (const xmlChar *)attribute, (const xmlChar *)value));

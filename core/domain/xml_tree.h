@@ -55,6 +55,10 @@ bool oneib_tree_is_plain(const xmlNode *node);
 
 /* A new last child; never NULL. */
 xmlNode *oneib_tree_add(xmlNode *parent, const char *name);
+/* The first child so called, a new one where there is none. */
+xmlNode *oneib_tree_have(xmlNode *parent, const char *name);
+/* With all that is in it. */
+void oneib_tree_remove(xmlNode *node);
 /* Sets an attribute, or changes it. The value is UTF-8. */
 void oneib_tree_set(xmlNode *node, const char *attribute, const char *value);
 
