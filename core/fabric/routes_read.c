@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading forwarding tables (IBA 1.2.1, 14.2.5.4 and 10). */
 #include "fabric/routes_read.h"
-#include "base/array.h"
 #include "base/memory.h"
 #include "fabric/fabric_internal.h"
+#include "fabric/mad_jobs.h"
 
 #define LIDS_PER_BLOCK 64u
 #define LID_LAST 0xbfffu
 #define NO_EXIT 0xff
-
-struct job {
-    size_t at; /* the switch */
-    uint16_t attribute;
-    uint32_t block;
-};
 
 struct reader {
     struct oneib_fabric *fabric;
@@ -21,13 +15,17 @@ struct reader {
     const struct oneib_subnet_port **ports; /* of the switches; parallel to exits */
     bool *is_silent;
     size_t count;
-    struct job *jobs;
-    size_t job_count, job_capacity, job_next;
+    struct oneib_mad_jobs jobs; /* tag: a switch's index */
 };
 
-static void add_job(struct reader *reader, struct job job)
+static void ask(struct reader *reader, size_t at, uint16_t attribute, unsigned blocks)
 {
-    ONEIB_APPEND(reader->jobs, reader->job_count, reader->job_capacity, job);
+    const struct oneib_mad_job job = {.lid = reader->ports[at]->lid,
+                                      .to = reader->ports[at]->guid,
+                                      .attribute = attribute,
+                                      .blocks = blocks,
+                                      .tag = at};
+    oneib_mad_jobs_add(&reader->jobs, &job);
 }
 
 static void make_room(struct reader *reader, size_t room)
@@ -46,26 +44,14 @@ static void list_switches(struct reader *reader, const struct oneib_subnet *subn
             continue;
         reader->exits[reader->count].switch_guid = port->node_guid;
         reader->ports[reader->count] = port;
-        add_job(reader, (struct job){reader->count++, IB_ATTR_SWITCH_INFO, 0});
+        ask(reader, reader->count++, IB_ATTR_SWITCH_INFO, 0);
     }
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    if (reader->job_next == reader->job_count)
-        return false;
-    const struct job *job = &reader->jobs[reader->job_next];
-    *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = job->attribute,
-        .modifier = job->block,
-        .lid = reader->ports[job->at]->lid,
-        .to = reader->ports[job->at]->guid,
-        .tag = reader->job_next++,
-    };
-    return true;
+    return oneib_mad_jobs_next(&reader->jobs, request);
 }
 
 /* Until a block is there it leads nowhere. */
@@ -77,26 +63,25 @@ static void take_switch_info(struct reader *reader, size_t at, uint8_t *info)
     exits->ports = oneib_alloc(blocks, LIDS_PER_BLOCK);
     exits->count = (size_t)blocks * LIDS_PER_BLOCK;
     memset(exits->ports, NO_EXIT, exits->count);
-    for (uint32_t block = 0; block < blocks; block++)
-        add_job(reader, (struct job){at, IB_ATTR_LINEARFORWTBL, block});
+    ask(reader, at, IB_ATTR_LINEARFORWTBL, blocks);
 }
 
 static int take_answer(void *context, const struct oneib_mad_answer *answer,
                        struct oneib_error *err)
 {
     struct reader *reader = context;
-    const struct job job = reader->jobs[answer->request->tag];
+    const struct oneib_mad_request *request = answer->request;
+    const size_t at = request->tag;
     (void)err;
     if (answer->error || answer->status) {
-        reader->is_silent[job.at] = true;
+        reader->is_silent[at] = true;
         return 0;
     }
     uint8_t *data = oneib_smp_data(answer);
-    if (job.attribute == IB_ATTR_SWITCH_INFO) {
-        take_switch_info(reader, job.at, data);
-        return 0;
-    }
-    memcpy(reader->exits[job.at].ports + (size_t)job.block * LIDS_PER_BLOCK, data, LIDS_PER_BLOCK);
+    if (request->attribute == IB_ATTR_SWITCH_INFO)
+        take_switch_info(reader, at, data);
+    else
+        memcpy(reader->exits[at].ports + request->subtag * LIDS_PER_BLOCK, data, LIDS_PER_BLOCK);
     return 0;
 }
 
@@ -115,7 +100,7 @@ static void clear(struct reader *reader)
     free(reader->exits);
     free(reader->ports);
     free(reader->is_silent);
-    free(reader->jobs);
+    oneib_mad_jobs_clear(&reader->jobs);
 }
 
 static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
