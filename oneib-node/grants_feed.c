@@ -437,16 +437,11 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed)
 
 /* ---- wants ----------------------------------------------------------------------------------- */
 
-static bool is_same_want(const struct oneib_want_message *a, const struct oneib_want_message *b)
-{
-    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id;
-}
-
 static bool was_told(const struct oneib_grant_feed *feed, const struct oneib_want_message *want,
                      double now)
 {
     for (size_t i = 0; i < WANTS_MAX; i++)
-        if (now - feed->wants[i].at < WANT_PAUSE_MS && is_same_want(&feed->wants[i].want, want))
+        if (now - feed->wants[i].at < WANT_PAUSE_MS && oneib_want_equal(&feed->wants[i].want, want))
             return true;
     return false;
 }

@@ -216,16 +216,11 @@ static void keep_report(struct oneib_post *post, struct peer *peer,
     ring(post->news);
 }
 
-static bool is_same_want(const struct oneib_want_message *a, const struct oneib_want_message *b)
-{
-    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id;
-}
-
 static void keep_want(struct oneib_post *post, struct peer *peer,
                       const struct oneib_want_message *want)
 {
     for (size_t i = 0; i < peer->want_count; i++)
-        if (is_same_want(&peer->wants[i], want))
+        if (oneib_want_equal(&peer->wants[i], want))
             return;
     if (peer->want_count == ONEIB_POST_WANTS)
         return;

@@ -29,6 +29,11 @@ bool oneib_grants_is_from_daemon(enum oneib_grants_kind kind)
     return kind == ONEIB_GRANTS_LIST || kind == ONEIB_GRANTS_LIFE;
 }
 
+bool oneib_want_equal(const struct oneib_want_message *a, const struct oneib_want_message *b)
+{
+    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct writer {

@@ -97,6 +97,7 @@ struct oneib_want_message {
     uint32_t network_id;
     uint8_t nic_id;
 };
+bool oneib_want_equal(const struct oneib_want_message *a, const struct oneib_want_message *b);
 
 struct oneib_grants_message {
     enum oneib_grants_kind kind;
