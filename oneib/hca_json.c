@@ -45,11 +45,6 @@ const char *oneib_inventory_vf_use(const struct oneib_inventory_vf *item)
     return item->use == ONEIB_VF_NOT_CLOSED ? "leaked" : oneib_vf_use_name(item->use);
 }
 
-static const char *driver_name(enum oneib_hca_driver driver)
-{
-    return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
-}
-
 const char *oneib_link_layer_name(enum oneib_link_layer layer)
 {
     static const char *const names[] = {[ONEIB_LINK_INFINIBAND] = "infiniband",
@@ -212,8 +207,8 @@ static json_t *sm_json(const struct oneib_hca *hca)
 static json_t *hca_json(const struct oneib_inventory *inventory, const struct oneib_hca *hca)
 {
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "name",
-                     oneib_json_text(hca->name), "driver", driver_name(hca->driver), "pci",
-                     pci_json(&hca->pci), "node_guid", oneib_json_known_guid(hca->node_guid),
+                     oneib_json_text(hca->name), "driver", oneib_hca_driver_name(hca->driver),
+                     "pci", pci_json(&hca->pci), "node_guid", oneib_json_known_guid(hca->node_guid),
                      "numa_node", numa_json(hca->numa_node), "vfs_supported",
                      (json_int_t)hca->vfs_supported, "sm_knows_virtual_ports", sm_json(hca),
                      "error", error_json(&hca->fault), "ports", ports_json(hca), "vfs",

@@ -24,11 +24,6 @@ static unsigned count_pkeys(const struct oneib_hca *hca, const struct oneib_port
     return port->pkey_count - (oneib_port_shows_last_slot(hca, port) ? 1u : 0u);
 }
 
-static const char *driver_name(enum oneib_hca_driver driver)
-{
-    return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
-}
-
 /* NAME = "value": what the kernel, or a driver, calls something must not end the quotes around it.
  */
 static void append_value(struct oneib_text *text, const char *name, const char *value)
@@ -57,8 +52,8 @@ static void append_port(struct oneib_text *text, const struct oneib_hca *hca,
     oneib_text_printf(text,
                       ", DRIVER = \"%s\", PCI = \"%s\", NODE_GUID = \"0x%016" PRIx64
                       "\", PORT = \"%u\", PORT_GUID = \"0x%016" PRIx64 "\", LID = \"%u\", ",
-                      driver_name(hca->driver), pci, hca->node_guid, port->number, port->guid,
-                      port->lid);
+                      oneib_hca_driver_name(hca->driver), pci, hca->node_guid, port->number,
+                      port->guid, port->lid);
     append_state(text, port->state);
     oneib_text_printf(
         text, ", RATE = \"%u\", PKEYS_MAX = \"%u\", VFS_TOTAL = \"%u\", NUMA_NODE = \"%d\" ]\n",
