@@ -110,16 +110,6 @@ static void challenge_who_is_due(struct oneib_grant_feed *feed)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* But for how long it has been so. */
-static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
-{
-    return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
-           a->port == b->port && a->vm_id == b->vm_id && a->nic_id == b->nic_id &&
-           a->network_id == b->network_id && a->site == b->site && a->pkey == b->pkey &&
-           a->limited == b->limited && a->stage == b->stage && a->guid == b->guid &&
-           a->in_domain == b->in_domain && a->index == b->index;
-}
-
 /* What is beyond is not reported. */
 static size_t reported_of(const struct oneib_vf_table *table)
 {
@@ -134,7 +124,7 @@ static bool has_table_changed(const struct oneib_grant_feed *feed,
     if (last->complete != (table_known && count == table->count) || last->count != count)
         return true;
     for (size_t i = 0; i < count; i++)
-        if (!is_same_record(&last->records[i], &table->items[i]))
+        if (!oneib_vf_record_is_same(&last->records[i], &table->items[i]))
             return true;
     return false;
 }

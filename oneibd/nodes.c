@@ -157,20 +157,12 @@ static void begin_to_believe(struct oneib_node *node, bool believes, double now)
     node->believes = believes;
 }
 
-static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
-{
-    return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
-           a->port == b->port && a->vm_id == b->vm_id && a->nic_id == b->nic_id &&
-           a->network_id == b->network_id && a->pkey == b->pkey && a->limited == b->limited &&
-           a->stage == b->stage && a->guid == b->guid && a->in_domain == b->in_domain;
-}
-
 static bool is_same_table(const struct oneib_node *node, const struct oneib_report_message *report)
 {
     if (node->table_known != report->complete || node->record_count != report->count)
         return false;
     for (size_t i = 0; i < report->count; i++)
-        if (!is_same_record(&node->records[i], &report->records[i]))
+        if (!oneib_vf_record_is_same(&node->records[i], &report->records[i]))
             return false;
     return true;
 }

@@ -33,6 +33,15 @@ oneib_guid oneib_vf_record_guid(const struct oneib_vf_record *record)
     return oneib_guid_encode(record->site, record->vm_id, record->nic_id);
 }
 
+bool oneib_vf_record_is_same(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
+{
+    return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
+           a->port == b->port && a->vm_id == b->vm_id && a->nic_id == b->nic_id &&
+           a->network_id == b->network_id && a->site == b->site && a->pkey == b->pkey &&
+           a->limited == b->limited && a->stage == b->stage && a->guid == b->guid &&
+           a->in_domain == b->in_domain && a->index == b->index;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Where the VF's record is, or would be. */

@@ -67,6 +67,8 @@ struct oneib_vf_table {
 };
 
 oneib_guid oneib_vf_record_guid(const struct oneib_vf_record *record);
+/* But for `since`. */
+bool oneib_vf_record_is_same(const struct oneib_vf_record *a, const struct oneib_vf_record *b);
 
 /* Either returns NULL when there is none. Valid until the table changes. */
 struct oneib_vf_record *oneib_vf_table_of_vf(const struct oneib_vf_table *table,
