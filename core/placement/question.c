@@ -14,12 +14,6 @@
 #define BEGIN "{\"VMS\":["
 #define END "]}"
 
-static void drop(json_t **document)
-{
-    json_decref(*document);
-}
-#define AUTO_JSON __attribute__((cleanup(drop))) json_t
-
 /* What is not read yet. */
 struct rest {
     const char *at, *end;
@@ -101,8 +95,8 @@ static int read_vm(struct reading *reading, struct oneib_error *err)
     json_error_t where;
     struct rest *rest = &reading->rest;
     const size_t left = (size_t)(rest->end - rest->at);
-    AUTO_JSON *vm = json_loadb(rest->at, left < VM_LENGTH_MAX ? left : VM_LENGTH_MAX,
-                               JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &where);
+    json_auto_t *vm = json_loadb(rest->at, left < VM_LENGTH_MAX ? left : VM_LENGTH_MAX,
+                                 JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &where);
     if (!vm)
         return refuse(err, "is not JSON, or was cut, or has a VM without an end");
     rest->at += where.position;

@@ -12,12 +12,6 @@
 
 #define GUID_DIGITS 16
 
-static void drop(json_t **document)
-{
-    json_decref(*document);
-}
-#define AUTO_JSON __attribute__((cleanup(drop))) json_t
-
 /* NULL: not JSON, or a name twice in one object, of which nobody knows which one counts. What
  * stands there is not repeated: UFM's keys are in some answers. */
 static json_t *load(const char *data, size_t length, struct oneib_error *err)
@@ -168,7 +162,7 @@ int oneib_ufm_read_one(const char *data, size_t length, long status, oneib_pkey 
     if (status != 200)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "UFM answers %ld about P_Key 0x%04x",
                           status, pkey);
-    AUTO_JSON *document = load(data, length, err);
+    json_auto_t *document = load(data, length, err);
     if (!document)
         return -1;
     if (is_empty(document))
@@ -245,7 +239,7 @@ int oneib_ufm_read_all(const char *data, size_t length, struct oneib_ufm_range r
 {
     struct oneib_partition_table read = {0};
     struct oneib_ufm_default seen = {0};
-    AUTO_JSON *document = load(data, length, err);
+    json_auto_t *document = load(data, length, err);
     if (!document)
         return -1;
     if (!json_is_object(document))
@@ -267,7 +261,7 @@ int oneib_ufm_read_all(const char *data, size_t length, struct oneib_ufm_range r
 int oneib_ufm_read_release(const char *data, size_t length, struct oneib_ufm_release *release,
                            struct oneib_error *err)
 {
-    AUTO_JSON *document = load(data, length, err);
+    json_auto_t *document = load(data, length, err);
     if (!document)
         return -1;
     const char *text = json_string_value(json_object_get(document, "ufm_release_version"));
@@ -280,7 +274,7 @@ int oneib_ufm_read_sm_keys(const char *data, size_t length, struct oneib_ufm_sm_
                            struct oneib_error *err)
 {
     uint64_t sa_key;
-    AUTO_JSON *document = load(data, length, err);
+    json_auto_t *document = load(data, length, err);
     if (!document)
         return -1;
     const char *text = json_string_value(json_object_get(document, "sa_key"));
@@ -323,7 +317,7 @@ static void read_vport_items(json_t *document, struct oneib_said_vports *said)
 static int read_vports(const char *data, size_t length, struct oneib_said_vports *said,
                        struct oneib_error *err)
 {
-    AUTO_JSON *document = load(data, length, err);
+    json_auto_t *document = load(data, length, err);
     if (!document)
         return -1;
     if (!json_is_array(document) && !json_is_object(document))
