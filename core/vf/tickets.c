@@ -204,7 +204,7 @@ enum oneib_vfs_progress oneib_vfs_progress(const struct oneib_vfs *vfs, oneib_vf
         oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "there is no such request any more");
         return ONEIB_VFS_FAILED;
     }
-    if (ticket->progress == ONEIB_VFS_DONE && ticket->kind == ONEIB_REQUEST_HAVE)
+    if (ticket->progress == ONEIB_VFS_DONE)
         *record = ticket->record;
     if (ticket->progress == ONEIB_VFS_FAILED)
         *err = ticket->err;

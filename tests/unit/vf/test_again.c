@@ -149,6 +149,23 @@ static void giving_up_leaves_a_nic_the_vf_that_it_had(void **state)
     assert_int_equal(look().opened, 1);
 }
 
+/* Who gives up is gone: it is told with the next step. */
+static void what_was_wrong_with_the_adapters_when_somebody_gave_up_is_told(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    const struct wanted wanted = waiting_of(42, 1);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    tree_set_mode(0, "/sys/class/infiniband");
+    oneib_vfs_forget(vfs, ticket);
+    tree_set_mode(0755, "/sys/class/infiniband");
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_SYSTEM, "class/infiniband");
+    settle();
+    assert_nothing_is_left();
+}
+
 static void a_ticket_that_is_forgotten_is_nobodys(void **state)
 {
     (void)state;
@@ -421,6 +438,7 @@ int main(void)
         IN_SCENE(the_newer_wish_wins),
         IN_SCENE(an_old_ticket_that_is_forgotten_undoes_nothing_of_the_newer_one),
         IN_SCENE(giving_up_leaves_a_nic_the_vf_that_it_had),
+        IN_SCENE(what_was_wrong_with_the_adapters_when_somebody_gave_up_is_told),
         IN_SCENE(a_ticket_that_is_forgotten_is_nobodys),
         IN_SCENE(a_nic_of_another_network_is_closed_before_anything_else),
         IN_SCENE(the_same_key_of_another_network_is_opened_anew),

@@ -217,6 +217,91 @@ static void a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free(
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
 }
 
+/* ---- who waits for what ---------------------------------------------------------------------- */
+
+/* Without a GUID: free as soon as the domain that has it lets go of it. */
+static void give_to_domain(uint32_t vm_id, uint8_t nic_id)
+{
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(vm_id, nic_id, KEY);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
+    add_domain(vm_id, true, &record.vf);
+    tell_domains();
+}
+
+/* The first of those that it has. */
+static void let_domain_go_of_one(void)
+{
+    memmove(&domains.items[0], &domains.items[1], --domains.count * sizeof domains.items[0]);
+    tell_domains();
+    look();
+}
+
+static oneib_vfs_ticket begin_release(uint32_t vm_id, int nic_id)
+{
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    oneib_vfs_ticket ticket;
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, vm_id, nic_id);
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    assert_int_equal(oneib_vfs_release(vfs, &request, &released, &ticket, &err), 0);
+    return ticket;
+}
+
+static enum oneib_vfs_progress progress_of(oneib_vfs_ticket ticket)
+{
+    struct oneib_error err;
+    struct oneib_vf_record unused;
+    return oneib_vfs_progress(vfs, ticket, &unused, &err);
+}
+
+/* Each is told of the end of his own, and neither sooner nor later for another one that is under
+ * way. */
+static void who_releases_a_nic_waits_for_that_one_and_who_releases_a_vm_for_all_of_its(void **state)
+{
+    (void)state;
+    give_to_domain(42, 0);
+    give_to_domain(43, 0);
+    give_to_domain(42, 1);
+    const oneib_vfs_ticket first = begin_release(42, 0), other = begin_release(43, 0);
+    const oneib_vfs_ticket second = begin_release(42, 1), all = begin_release(42, -1);
+    look();
+    assert_int_equal(progress_of(first), ONEIB_VFS_BUSY);
+    let_domain_go_of_one();
+    assert_int_equal(progress_of(first), ONEIB_VFS_DONE);
+    assert_int_equal(progress_of(other), ONEIB_VFS_BUSY);
+    let_domain_go_of_one();
+    assert_int_equal(progress_of(other), ONEIB_VFS_DONE);
+    assert_int_equal(progress_of(second), ONEIB_VFS_BUSY);
+    assert_int_equal(progress_of(all), ONEIB_VFS_BUSY);
+    let_domain_go_of_one();
+    assert_int_equal(progress_of(second), ONEIB_VFS_DONE);
+    assert_int_equal(progress_of(all), ONEIB_VFS_DONE);
+}
+
+static bool is_looked_at_often(unsigned vf)
+{
+    const struct oneib_pci pci = tree_vf_pci(&hca, vf);
+    return oneib_vfs_work_of(vfs, &pci)->pause_ms <= 375; /* 250 ms, and half of that */
+}
+
+/* A VM that does not let go of a VF costs a look every 5 s, and no caller more than his own. */
+static void what_nobody_waits_for_is_looked_at_less_often(void **state)
+{
+    (void)state;
+    for (uint32_t vm_id = 42; vm_id <= 44; vm_id++)
+        give_to_domain(vm_id, 0);
+    oneib_vfs_forget(vfs, begin_release(42, 0));
+    begin_release(43, 0);
+    oneib_vfs_forget(vfs, begin_release(44, 0));
+    for (int i = 0; i < 10; i++)
+        look();
+    assert_false(is_looked_at_often(0));
+    assert_true(is_looked_at_often(1));
+    assert_false(is_looked_at_often(2));
+}
+
 /* ---- by its address -------------------------------------------------------------------------- */
 
 static int release_vf(unsigned vf, uint32_t vm_id, struct oneib_error *err)
@@ -244,6 +329,20 @@ static void a_vf_whose_record_was_lost_is_closed_by_its_address(void **state)
     assert_int_equal(release_vf(0, 42, &err), 0);
     assert_closed(&hca, 0);
     assert_false(has_guid(0));
+}
+
+/* It has no name but that. */
+static void a_vf_of_nobody_that_does_not_come_free_is_told_of_by_its_address(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    give_key(42, 1);
+    tree_remove("/run/oneib/vfs");
+    restart_engine();
+    sm_let_guids_go(false);
+    vfs->guid_wait_ms = 1;
+    assert_int_equal(release_vf(0, 42, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "0000:81:00.1: the virtual function is closed");
 }
 
 static void who_releases_a_vf_by_its_address_waits_for_that_one(void **state)
@@ -349,7 +448,10 @@ int main(void)
         IN_SCENE(a_vf_that_is_gone_from_the_host_needs_no_closing),
         IN_SCENE(a_vf_that_no_adapter_shows_is_not_called_free),
         IN_SCENE(a_vf_of_which_nobody_can_say_whether_it_is_there_is_not_called_free),
+        IN_SCENE(who_releases_a_nic_waits_for_that_one_and_who_releases_a_vm_for_all_of_its),
+        IN_SCENE(what_nobody_waits_for_is_looked_at_less_often),
         IN_SCENE(a_vf_whose_record_was_lost_is_closed_by_its_address),
+        IN_SCENE(a_vf_of_nobody_that_does_not_come_free_is_told_of_by_its_address),
         IN_SCENE(who_releases_a_vf_by_its_address_waits_for_that_one),
         IN_SCENE(a_recorded_vf_is_released_for_its_own_vm_only),
         IN_SCENE(what_somebody_uses_is_not_closed_by_its_address),
