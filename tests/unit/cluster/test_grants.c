@@ -334,8 +334,9 @@ static void each_guid_that_another_host_still_has_may_not_be_set(void **state)
     for (uint32_t vm = 4; vm <= 6; vm++)
         for (uint8_t nic = 0; nic < 2; nic++) {
             add_nic(&played->scene, vm, nic, 7, 2);
-            report(played, 0, vm, 7, 0x101)->nic_id = nic;
-            tell(played, 0, vm, nic);
+            /* A node's table is by VFs, not by VMs. */
+            report(played, 0, 10 - vm, 7, 0x101)->nic_id = 1 - nic;
+            tell(played, 0, 10 - vm, 1 - nic);
         }
     grant_all(played);
     for (uint32_t vm = 4; vm <= 6; vm++)

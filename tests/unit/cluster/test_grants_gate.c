@@ -1023,6 +1023,27 @@ static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
     assert_true(is_said(played, "another port of the fabric"));
 }
 
+/* The fabric shows it before the node has reported: a VM that starts is not taken for one that is
+ * elsewhere, too. */
+static void a_guid_that_a_node_was_told_to_set_is_its_own(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    grant_all(played);
+    send_grants(played, 2);
+    played->scene.has_subnet = true;
+    add_subnet_port(&played->scene, vf, 0);
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_false(is_said(played, ""));
+    /* What it was told to leave alone is another's. */
+    played->nodes[1].sent.items[0].may_set_guid = false;
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_true(is_said(played, "another port of the fabric"));
+}
+
 /* Three VMs, the last on the first host; the fabric has the GUID of each. */
 static void show_three_vfs(struct grant_scene *played)
 {
@@ -1240,6 +1261,7 @@ int main(void)
         GRANT_TEST(a_guid_that_an_adapter_has_shown_is_its_hosts_to_report),
         GRANT_TEST(each_guid_on_the_fabric_is_its_own_hosts_when_that_reports_it),
         GRANT_TEST(each_guid_that_the_fabric_still_has_is_found_and_named),
+        GRANT_TEST(a_guid_that_a_node_was_told_to_set_is_its_own),
         GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
