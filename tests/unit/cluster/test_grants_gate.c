@@ -785,6 +785,27 @@ static void what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys(void 
     assert_all_comes(played, true);
 }
 
+/* What is open there nobody knows, and a port that is disabled may be enabled by hand. */
+static void what_comes_to_all_ports_waits_while_a_host_is_fenced(void **state)
+{
+    const struct oneib_ledger_fence fence = {.host_id = 2, .asked = 1};
+    const struct oneib_ledger_fenced_port port = {
+        .host_id = 2, .guid = port_of(2), .state = ONEIB_FENCE_GONE};
+    struct grant_scene *played = *state;
+    settle(played);
+    add_node(played, 2);
+    *node_of(played, 2) = oneib_node_of_fenced_host(2);
+    add_wildcard(&played->scene,
+                 add_partition(&played->scene, &played->scene.static_partitions, "all", 0x50),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    oneib_ledger_set_fence(&played->scene.ledger, &fence);
+    assert_int_equal(oneib_ledger_set_fenced_port(&played->scene.ledger, &port, &played->scene.err),
+                     0);
+    assert_all_comes(played, false);
+    oneib_ledger_lift_fence(&played->scene.ledger, 2);
+    assert_all_comes(played, true);
+}
+
 /* A place too many would be the last one of the table, where what is not assigned leads. */
 static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void **state)
 {
@@ -1246,6 +1267,7 @@ int main(void)
         GRANT_TEST(a_port_that_another_host_reports_waits_for_that_one_alone),
         GRANT_TEST(nothing_comes_to_a_port_of_a_host_that_is_gone),
         GRANT_TEST(what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys),
+        GRANT_TEST(what_comes_to_all_ports_waits_while_a_host_is_fenced),
         GRANT_TEST(the_operators_partitions_wait_where_what_is_kept_leaves_no_room),
         GRANT_TEST(an_operators_partition_comes_into_the_last_place),
         GRANT_TEST(a_clusters_key_waits_beside_what_the_operators_partitions_have),
