@@ -223,9 +223,9 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * gone from desired altogether, when nobody in desired has its key, or waits for it (then the
  * partition stays). Isolation and other members come first: nothing is put back where the port's
  * table has no room left (desired->rooms), nor a VF's own GUID that is now in another partition,
- * and nobody comes back with a wider membership than the cluster's. Nor is anything put back
- * where the port would have more keys of one owner's networks than policy->per_owner_max, or
- * than it has in force. Additions are never held.
+ * and nobody comes back with a wider membership than the cluster's, nor as a limited member with
+ * policy->no_limited. Nor is anything put back where the port would have more keys of one owner's
+ * networks than policy->per_owner_max, or than it has in force. Additions are never held.
  * input: what *desired was computed from; input->in_force is not NULL.
  */
 void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,

@@ -360,16 +360,23 @@ static enum oneib_membership held_membership(const struct hold *hold, uint32_t n
     return oneib_narrower(cluster ? cluster->membership : ONEIB_FULL, member->membership);
 }
 
+/* One that is now limited, where the subnet manager would make it full: it gets nothing. */
+static bool is_made_full(const struct hold *hold, const struct oneib_member *member)
+{
+    return hold->policy->no_limited && member->membership == ONEIB_LIMITED;
+}
+
 static void put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
                      const struct loss *loss, size_t target)
 {
     const uint32_t owner = held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
     for (size_t i = 0; i < loss->count; i++) {
         struct oneib_member member = before->members[loss->members[i]];
-        if (oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
+        member.membership = (uint8_t)held_membership(hold, network_id, &member);
+        if (is_made_full(hold, &member) ||
+            oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
             !take_place(hold, member.guid, owner))
             continue;
-        member.membership = (uint8_t)held_membership(hold, network_id, &member);
         oneib_partition_add_member(&hold->desired->table.items[target], member);
         hold->held++;
     }

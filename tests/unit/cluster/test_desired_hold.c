@@ -285,6 +285,24 @@ static void nobody_comes_back_wider_than_the_network_is_now(void **state)
     assert_listed(scene, 256, port_of(1), "limited");
 }
 
+/* A subnet manager that is asked for any of them takes nothing, of nobody. */
+static void where_limited_members_would_be_made_full_they_do_not_come_back(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    scene->policy.no_limited = true;
+    scene->cloud.networks[0].membership = ONEIB_LIMITED;
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_int_equal(0, hold_removals_of(scene));
+    assert_int_equal(1, scene->desired.table.count);
+
+    scene->cloud.networks[0].membership = ONEIB_FULL;
+    forget_attachments(scene, 0);
+    compute(scene);
+    assert_int_equal(4, hold_removals_of(scene));
+}
+
 static void nobody_is_put_back_where_index_0_is_another(void **state)
 {
     struct scene *scene = *state;
@@ -592,6 +610,7 @@ int main(void)
         SCENE_TEST(nobody_is_put_back_into_a_key_that_somebody_else_has),
         SCENE_TEST(a_full_port_gets_nobody_back),
         SCENE_TEST(nobody_comes_back_wider_than_the_network_is_now),
+        SCENE_TEST(where_limited_members_would_be_made_full_they_do_not_come_back),
         SCENE_TEST(nobody_is_put_back_where_index_0_is_another),
         SCENE_TEST(a_vf_that_has_moved_to_another_network_is_not_put_back),
         SCENE_TEST(a_refused_port_gets_nobody_back),
