@@ -76,11 +76,13 @@ static void add_up(struct held_places *places, size_t per_owner)
 {
     size_t kept = 0;
     ONEIB_SORT(places->items, places->count, compare_places);
-    for (size_t i = 0; i < places->count; i++)
-        if (kept > 0 && compare_places(&places->items[kept - 1], &places->items[i]) == 0)
-            places->items[kept - 1].limit++;
+    for (size_t i = 0; i < places->count; i++) {
+        struct held_place *last = kept ? &places->items[kept - 1] : NULL;
+        if (last && compare_places(last, &places->items[i]) == 0)
+            last->limit++;
         else
             places->items[kept++] = places->items[i];
+    }
     places->count = kept;
     for (size_t i = 0; i < kept; i++)
         if (places->items[i].limit < per_owner)
@@ -111,22 +113,15 @@ static void take_places(const struct oneib_desired_input *input,
     }
 }
 
-/* input->in_force is there. What desired has takes its places. *places is to be cleared. */
+/* input->in_force is there. What desired has takes its places. *places: zeroed. */
 static void count_places(const struct oneib_desired_input *input,
                          const struct oneib_partition_table *desired, struct held_places *places)
 {
-    *places = (struct held_places){0};
     if (input->policy->per_owner_max == 0)
         return;
     list_places(input, places);
     add_up(places, input->policy->per_owner_max);
     take_places(input, desired, places);
-}
-
-static void clear_places(struct held_places *places)
-{
-    free(places->items);
-    *places = (struct held_places){0};
 }
 
 /* A cluster's partition in one of the two tables, by network id. */
@@ -183,18 +178,14 @@ static size_t find_name(const struct name_index *index, uint32_t network_id)
     return found ? found->index : SIZE_MAX;
 }
 
-/* The GUID members of a partition, sorted. *guids is the caller's to free; 0 members: NULL. */
-static void sorted_guids(const struct oneib_partition *partition, oneib_guid **guids, size_t *count)
+ONEIB_ORDER_BY(compare_members, struct oneib_member, kind, guid);
+
+/* partition: of desired, so its members are in order; NULL has none. */
+static bool has_guid(const struct oneib_partition *partition, oneib_guid guid)
 {
-    *count = 0;
-    *guids = NULL;
-    if (partition->member_count == 0)
-        return;
-    *guids = oneib_alloc(partition->member_count, sizeof **guids);
-    for (size_t i = 0; i < partition->member_count; i++)
-        if (partition->members[i].kind == ONEIB_MEMBER_GUID)
-            (*guids)[(*count)++] = partition->members[i].guid;
-    ONEIB_SORT(*guids, *count, oneib_guid_compare);
+    const struct oneib_member wanted = {.guid = guid, .kind = ONEIB_MEMBER_GUID};
+    return partition &&
+           ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members);
 }
 
 /* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
@@ -209,23 +200,17 @@ struct loss {
 static void find_loss(const struct hold *hold, const struct oneib_partition *before,
                       const struct oneib_partition *after, struct loss *loss)
 {
-    static const struct oneib_partition nobody;
-    oneib_guid *guids;
-    size_t count;
     *loss = (struct loss){0};
-    sorted_guids(after ? after : &nobody, &guids, &count);
-    loss->members =
-        oneib_alloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
+    loss->members = oneib_alloc(before->member_count + 1, sizeof *loss->members);
     for (size_t i = 0; i < before->member_count; i++) {
         if (before->members[i].kind != ONEIB_MEMBER_GUID ||
             oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count,
                              before->members[i].guid))
             continue;
         loss->total++;
-        if (!oneib_guids_have(guids, count, before->members[i].guid))
+        if (!has_guid(after, before->members[i].guid))
             loss->members[loss->count++] = i;
     }
-    free(guids);
 }
 
 static const struct oneib_partition *desired_partition(const struct hold *hold, uint32_t network_id)
@@ -299,9 +284,8 @@ static struct loser greatest_user(const struct hold *hold)
 static bool others_lose_as_much(const struct hold *hold, const struct loser *sum,
                                 const struct loser *greatest)
 {
-    const size_t removed = sum->removed - greatest->removed;
-    return removed > 0 &&
-           (double)removed >= hold->policy->hold_share * (double)(sum->total - greatest->total);
+    return (double)(sum->removed - greatest->removed) >=
+           hold->policy->hold_share * (double)(sum->total - greatest->total);
 }
 
 static void index_desired(struct hold *hold)
@@ -446,7 +430,7 @@ static void hold_removals(struct hold *hold)
     index_names(&hold->desired->table, &hold->after);
     measure(hold);
     const struct loser sum = sum_of(hold);
-    if (sum.removed == 0 || sum.removed < hold->policy->hold_minimum ||
+    if (sum.removed < hold->policy->hold_minimum ||
         (double)sum.removed <= hold->policy->hold_share * (double)sum.total)
         return;
 
@@ -474,6 +458,6 @@ void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_d
     free(hold->after.items);
     free(hold->virtual_members);
     free(hold->losers);
-    clear_places(&hold->places);
+    free(hold->places.items);
     free(hold);
 }
