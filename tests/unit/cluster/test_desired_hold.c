@@ -70,6 +70,27 @@ static void half_is_not_more_than_half(void **state)
     assert_int_equal(4, partition_of(&scene->desired.table, 256)->member_count);
 }
 
+/* Else those of the networks that are not found would count as lost. */
+static void nothing_is_held_for_networks_whose_keys_go_another_way_than_their_ids(void **state)
+{
+    struct scene *scene = *state;
+    for (uint32_t id = 3; id <= 5; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "one%u", id);
+        add_network(scene, id, 0x110 - id);
+        struct oneib_partition *partition =
+            add_partition(scene, &scene->in_force, name, 0x110 - id);
+        add_guid(scene, partition, port_of(id), ONEIB_FULL);
+        add_host(scene, id);
+        add_nic(scene, 10 + id, 0, id, id);
+    }
+    for (oneib_guid port = 0x70; port < 0x72; port++) /* of network 4, which are gone */
+        add_guid(scene, &scene->in_force.items[1], port, ONEIB_FULL);
+    scene->has_in_force = true;
+    compute(scene);
+    assert_int_equal(0, hold_removals_of(scene));
+}
+
 static void few_removals_are_never_held(void **state)
 {
     struct scene *scene = *state;
@@ -316,22 +337,25 @@ static void nobody_is_put_back_where_index_0_is_another(void **state)
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
-static void a_vf_that_has_moved_to_another_network_is_not_put_back(void **state)
+static void vfs_that_have_moved_to_other_networks_are_not_put_back(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
-    add_network(scene, 5, 257);
     struct oneib_partition *partition = add_partition(scene, &scene->in_force, "one4", 256);
     partition->indx0 = true;
     for (uint32_t vm = 10; vm < 14; vm++)
         add_guid(scene, partition, oneib_guid_encode(SITE, vm, 0), ONEIB_FULL);
     scene->has_in_force = true;
     add_host_with(scene, 1, "mlx5_0");
-    add_nic(scene, 10, 0, 5, 1);
+    for (uint32_t vm = 10; vm < 13; vm++) { /* their keys go another way than their GUIDs */
+        add_network(scene, vm, 0x110 - vm);
+        add_nic(scene, vm, 0, vm, 1);
+    }
     compute(scene);
-    assert_int_equal(3, hold_removals_of(scene));
-    assert_listed(scene, 256, oneib_guid_encode(SITE, 10, 0), "none");
-    assert_listed(scene, 256, oneib_guid_encode(SITE, 11, 0), "full");
+    assert_int_equal(1, hold_removals_of(scene));
+    for (uint32_t vm = 10; vm < 13; vm++)
+        assert_listed(scene, 256, oneib_guid_encode(SITE, vm, 0), "none");
+    assert_listed(scene, 256, oneib_guid_encode(SITE, 13, 0), "full");
 }
 
 static void a_refused_port_gets_nobody_back(void **state)
@@ -454,6 +478,41 @@ static void what_runs_beyond_the_limit_is_held_too(void **state)
     compute(scene);
     assert_int_equal(6, hold_removals_of(scene));
     assert_int_equal(6, keys_on(scene, port_of(1)));
+}
+
+static void it_is_so_on_each_of_several_ports(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    run_networks(scene, 10, 6);
+    for (size_t i = 0; i < scene->in_force.count; i++)
+        add_guid(scene, &scene->in_force.items[i], port_of(2), ONEIB_FULL);
+    forget_attachments(scene, 0);
+    compute(scene);
+    assert_int_equal(12, hold_removals_of(scene));
+    assert_int_equal(6, keys_on(scene, port_of(2)));
+}
+
+static void the_operators_partitions_on_his_port_are_none_of_his_keys(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 4);
+    forget_attachments(scene, 0);
+    start_networks(scene, 20, 3);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x7000), port_of(1),
+             ONEIB_FULL);
+    compute(scene);
+    assert_int_equal(1, hold_removals_of(scene));
+
+    /* Nor does one that is in force already give him room for another key. */
+    add_guid(scene, add_partition(scene, &scene->in_force, "storage", 0x7000), port_of(1),
+             ONEIB_FULL);
+    compute(scene);
+    assert_int_equal(1, hold_removals_of(scene));
 }
 
 static void who_stays_below_the_limit_has_all_of_it_held(void **state)
@@ -597,6 +656,7 @@ int main(void)
         SCENE_TEST(an_empty_answer_removes_nobody),
         SCENE_TEST(a_vanished_network_keeps_its_members_among_themselves),
         SCENE_TEST(half_is_not_more_than_half),
+        SCENE_TEST(nothing_is_held_for_networks_whose_keys_go_another_way_than_their_ids),
         SCENE_TEST(few_removals_are_never_held),
         SCENE_TEST(what_fenced_hosts_lose_is_not_held),
         SCENE_TEST(so_it_is_whatever_order_their_ports_lie_in),
@@ -612,12 +672,14 @@ int main(void)
         SCENE_TEST(nobody_comes_back_wider_than_the_network_is_now),
         SCENE_TEST(where_limited_members_would_be_made_full_they_do_not_come_back),
         SCENE_TEST(nobody_is_put_back_where_index_0_is_another),
-        SCENE_TEST(a_vf_that_has_moved_to_another_network_is_not_put_back),
+        SCENE_TEST(vfs_that_have_moved_to_other_networks_are_not_put_back),
         SCENE_TEST(a_refused_port_gets_nobody_back),
         SCENE_TEST(the_operators_partitions_are_not_held),
         SCENE_TEST(held_and_new_keys_are_one_owners_together),
         SCENE_TEST(held_keys_of_deleted_networks_are_their_owners),
         SCENE_TEST(what_runs_beyond_the_limit_is_held_too),
+        SCENE_TEST(it_is_so_on_each_of_several_ports),
+        SCENE_TEST(the_operators_partitions_on_his_port_are_none_of_his_keys),
         SCENE_TEST(who_stays_below_the_limit_has_all_of_it_held),
         SCENE_TEST(others_and_operators_held_keys_are_not_his),
         SCENE_TEST(one_user_who_ends_all_his_vms_holds_nobody_elses_removals),
