@@ -189,15 +189,11 @@ bool oneib_is_arriving(const struct oneib_work *work, const struct oneib_binding
 bool oneib_is_earlier(const struct oneib_work *work, const struct oneib_binding *binding,
                       const struct oneib_binding *than)
 {
-    const struct oneib_attachment *a = &work->cloud->attachments[binding->attachment];
-    const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
+    const struct oneib_attachment *left = &work->cloud->attachments[binding->attachment];
+    const struct oneib_attachment *right = &work->cloud->attachments[than->attachment];
     if (oneib_is_arriving(work, binding) != oneib_is_arriving(work, than))
         return oneib_is_arriving(work, than);
-    if (a->since != b->since)
-        return a->since < b->since;
-    if (a->vm_id != b->vm_id)
-        return a->vm_id < b->vm_id;
-    return a->nic_id < b->nic_id;
+    return (ONEIB_BY(since, vm_id, nic_id)) < 0;
 }
 
 /* Of which kind of ports a cluster is, and what that costs. */

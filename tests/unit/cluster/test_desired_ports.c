@@ -665,6 +665,28 @@ static void keys_get_room_in_the_order_of_their_earliest_vm(void **state)
     assert_listed(scene, 303, port_of(1), "none");
 }
 
+static void of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm(void **state)
+{
+    struct scene *scene = *state;
+    static const int64_t since[] = {300, 100, 200};
+    add_host(scene, 1)->ports[0].pkeys_max = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        add_network(scene, 1 + i, 300 + i);
+        add_nic(scene, 10 + i, 2 - i, 1 + i, 1)->since = since[i];
+    }
+    compute(scene);
+    assert_member_status(scene, 10, 2, ONEIB_MEMBER_STATUS_PORT_FULL);
+    assert_member_status(scene, 11, 1, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
+
+    for (unsigned i = 0; i < 3; i++)
+        scene->cloud.attachments[i].since = 100;
+    compute(scene);
+    assert_member_status(scene, 10, 2, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 1, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+}
+
 static void a_full_port_costs_nobody_else_anything(void **state)
 {
     struct scene *scene = *state;
@@ -934,6 +956,7 @@ int main(void)
         SCENE_TEST(a_tenant_shares_no_partition_and_narrows_his_own_alone),
         SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
+        SCENE_TEST(of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(static_partitions_get_room_first),
         SCENE_TEST(who_runs_there_has_room_before_static_members_and_these_before_who_arrives),

@@ -81,6 +81,35 @@ static void a_vm_of_unknown_state_is_never_widened(void **state)
     assert_listed(scene, 257, port_of(2), "limited");
 }
 
+static void each_vm_of_unknown_state_finds_its_own_whatever_order_the_file_has(void **state)
+{
+    struct scene *scene = *state;
+    for (uint32_t id = 3; id <= 5; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "one%u", id);
+        add_network(scene, id, 0x110 - id);
+        add_host(scene, id);
+        add_unknown(scene, 10 + id, id, id);
+        force(scene, name, 0x110 - id, port_of(id), ONEIB_FULL);
+    }
+    compute(scene);
+    for (uint32_t id = 3; id <= 5; id++)
+        assert_listed(scene, 0x110 - id, port_of(id), "full");
+}
+
+/* As a file that oneib did not write may. */
+static void where_the_file_lists_it_twice_a_vm_of_unknown_state_is_limited(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_unknown(scene, 10, 4, 1);
+    force(scene, "one4", 256, port_of(1), ONEIB_FULL);
+    add_guid(scene, &scene->in_force.items[0], port_of(1), ONEIB_LIMITED);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "limited");
+}
+
 static void a_limited_vm_of_unknown_state_narrows_its_port(void **state)
 {
     struct scene *scene = *state;
@@ -460,6 +489,8 @@ int main(void)
         SCENE_TEST(a_vm_of_unknown_state_keeps_what_is_in_force),
         SCENE_TEST(a_vm_of_unknown_state_gets_nothing_new),
         SCENE_TEST(a_vm_of_unknown_state_is_never_widened),
+        SCENE_TEST(each_vm_of_unknown_state_finds_its_own_whatever_order_the_file_has),
+        SCENE_TEST(where_the_file_lists_it_twice_a_vm_of_unknown_state_is_limited),
         SCENE_TEST(a_limited_vm_of_unknown_state_narrows_its_port),
         SCENE_TEST(mlx5_members_are_their_own_virtual_ports),
         SCENE_TEST(a_migrating_mlx5_vm_is_listed_once),
