@@ -273,7 +273,7 @@ static void say_narrowed(struct oneib_work *work, const struct entry *entry)
         if (wish->member_status != ONEIB_MEMBER_STATUS_MEMBER || wish->membership == ONEIB_LIMITED)
             continue;
         if (wish->binding == ONEIB_NO_INDEX)
-            oneib_text_append(&names, "the static member");
+            oneib_text_append(&names, count ? ", the static member" : "the static member");
         else
             oneib_name_attachment(
                 work, &names, &work->cloud->attachments[work->bindings[wish->binding].attachment],

@@ -509,6 +509,22 @@ static void a_static_member_that_hosts_limited_nics_is_limited(void **state)
     assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "the static member");
 }
 
+static void who_is_narrowed_is_named_once_and_each_apart(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->reservations_share = true;
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL);
+    add_reservation(scene, 5, 4, 256)->membership = ONEIB_LIMITED;
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    compute(scene);
+    const char *names = strstr(finding(scene, "membership-narrowed")->text, "VM 10");
+    assert_string_equal(names, "VM 10 NIC 0, the static member");
+}
+
 static void a_static_member_stays_full_beside_nics_that_users_have_made_limited(void **state)
 {
     struct scene *scene = *state;
@@ -571,6 +587,23 @@ static void a_tenants_network_names_no_static_members(void **state)
     compute(scene);
     assert_listed(scene, 256, 0x98, "full");
     assert_no_finding(scene, "attribute-ignored");
+}
+
+static void each_thing_that_a_tenants_network_says_in_vain_is_named(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->uid = 5;
+    network->gid = 1;
+    network->rate_gbps = 40;
+    compute(scene);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE,
+                   "network 4 says IB_RATE, which does not count: the network is not oneadmin's");
+
+    scene->cloud.networks[0].rate_gbps = 0;
+    scene->cloud.networks[0].reservations_share = true;
+    compute(scene);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "IB_RESERVATION");
 }
 
 /* Also those of the operator's own: who may write into a reservation is its owner. */
@@ -947,10 +980,12 @@ int main(void)
         SCENE_TEST(static_members_alone_make_a_partition),
         SCENE_TEST(a_static_member_is_no_vfs_guid),
         SCENE_TEST(a_static_member_that_hosts_limited_nics_is_limited),
+        SCENE_TEST(who_is_narrowed_is_named_once_and_each_apart),
         SCENE_TEST(a_static_member_stays_full_beside_nics_that_users_have_made_limited),
         SCENE_TEST(vms_on_a_refused_port_still_narrow_its_static_member),
         SCENE_TEST(a_sharing_reservation_adds_no_static_members),
         SCENE_TEST(a_tenants_network_names_no_static_members),
+        SCENE_TEST(each_thing_that_a_tenants_network_says_in_vain_is_named),
         SCENE_TEST(a_reservation_has_what_its_parent_says),
         SCENE_TEST(a_reservation_that_says_the_same_is_no_finding),
         SCENE_TEST(a_tenant_shares_no_partition_and_narrows_his_own_alone),
