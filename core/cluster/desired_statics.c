@@ -4,13 +4,6 @@
 #include "base/order.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
-#include <stdlib.h>
-
-/* One mention of a GUID. */
-struct mentions {
-    struct oneib_line *items;
-    size_t count, capacity;
-};
 
 static void say_site_guid(struct oneib_work *work, const struct oneib_network *network,
                           oneib_guid guid)
@@ -25,7 +18,7 @@ static void say_site_guid(struct oneib_work *work, const struct oneib_network *n
 }
 
 static void mention(struct oneib_work *work, uint32_t index, const struct oneib_network *rules,
-                    const struct oneib_static_member *member, struct mentions *mentions)
+                    const struct oneib_static_member *member)
 {
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
     if (!oneib_guid_is_foreign(work, member->guid)) {
@@ -34,7 +27,7 @@ static void mention(struct oneib_work *work, uint32_t index, const struct oneib_
         return;
     }
     if (entitlement->pkey)
-        mentions->items[mentions->count++] = (struct oneib_line){
+        work->statics[work->static_count++] = (struct oneib_line){
             .guid = member->guid,
             .cluster = entitlement->cluster,
             .pkey = entitlement->pkey,
@@ -43,31 +36,31 @@ static void mention(struct oneib_work *work, uint32_t index, const struct oneib_
 
 /* Those of the network, or of what it is reserved from. A reservation that shares a partition adds
  * nobody to it, and one that cannot be read has no members. */
-static void mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions)
+static void mention_statics(struct oneib_work *work, uint32_t index)
 {
     const struct oneib_network *rules =
         oneib_network_rules(work->cloud, &work->cloud->networks[index]);
-    const struct oneib_entitlement *entitlement = &work->entitlements[index];
     if (!rules || oneib_network_is_doubtful(&work->cloud->networks[index]) ||
-        entitlement->member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
-        entitlement->cluster != index)
+        work->entitlements[index].cluster != index)
         return;
-    ONEIB_RESERVE(mentions->items, mentions->capacity, mentions->count + rules->static_count);
+    ONEIB_RESERVE(work->statics, work->static_capacity, work->static_count + rules->static_count);
     for (size_t i = 0; i < rules->static_count; i++)
-        mention(work, index, rules, &rules->static_members[i], mentions);
+        mention(work, index, rules, &rules->static_members[i]);
 }
 
 /* The narrowest first. */
 ONEIB_ORDER_BY(compare_mentions, struct oneib_line, cluster, guid, membership);
 
-static void keep_first_of_each(struct oneib_work *work, const struct mentions *mentions)
+static void keep_first_of_each(struct oneib_work *work)
 {
-    ONEIB_RESERVE(work->statics, work->static_capacity, mentions->count);
-    for (size_t i = 0; i < mentions->count; i++) {
-        const struct oneib_line *line = &mentions->items[i];
-        if (i == 0 || line->cluster != line[-1].cluster || line->guid != line[-1].guid)
-            work->statics[work->static_count++] = *line;
+    size_t kept = 0;
+    for (size_t i = 0; i < work->static_count; i++) {
+        const struct oneib_line *line = &work->statics[i];
+        const struct oneib_line *last = kept ? &work->statics[kept - 1] : NULL;
+        if (!last || line->cluster != last->cluster || line->guid != last->guid)
+            work->statics[kept++] = *line;
     }
+    work->static_count = kept;
 }
 
 /* The same for the same members in any order. */
@@ -108,14 +101,10 @@ static void say_ignored(struct oneib_work *work, const struct oneib_network *net
 
 void oneib_collect_statics(struct oneib_work *work)
 {
-    struct mentions mentions = {0};
     for (size_t i = 0; i < work->cloud->network_count; i++) {
-        mention_statics(work, (uint32_t)i, &mentions);
+        mention_statics(work, (uint32_t)i);
         say_ignored(work, &work->cloud->networks[i]);
     }
-    if (mentions.count) {
-        ONEIB_SORT(mentions.items, mentions.count, compare_mentions);
-        keep_first_of_each(work, &mentions);
-    }
-    free(mentions.items);
+    ONEIB_SORT(work->statics, work->static_count, compare_mentions);
+    keep_first_of_each(work);
 }
