@@ -450,20 +450,67 @@ static void a_static_partition_must_not_pose_as_oneib(void **state)
     add_partition(scene, &scene->static_partitions, "a", 300);
     add_partition(scene, &scene->static_partitions, "b", 300);
     assert_refused(scene, "defined twice");
+    add_partition(scene, &scene->static_partitions, "none", 0);
+    assert_refused(scene, "0x0000 is no P_Key");
+    add_partition(scene, &scene->static_partitions, "beyond", 0x8001);
+    assert_refused(scene, "0x8001 is no P_Key");
     add_guid(scene, add_partition(scene, &scene->static_partitions, "ones", 300), 0x99, ONEIB_FULL);
     compute(scene);
 }
 
-static void an_open_static_partition_is_said(void **state)
+static void a_static_partition_of_all_as_full_members_is_said(void **state)
 {
     struct scene *scene = *state;
+    struct oneib_partition *shut = add_partition(scene, &scene->static_partitions, "shut", 301);
+    add_wildcard(scene, shut, ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    add_guid(scene, shut, 0x99, ONEIB_FULL);
+    add_wildcard(scene, shut, ONEIB_MEMBER_ALL_SWITCHES, ONEIB_FULL);
+    compute(scene);
+    assert_no_finding(scene, "static-partition-open");
+
     add_wildcard(scene, add_partition(scene, &scene->static_partitions, "open", 300),
                  ONEIB_MEMBER_ALL_CAS, ONEIB_FULL);
-    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "shut", 301),
-                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "both", 302),
+                 ONEIB_MEMBER_ALL, ONEIB_BOTH);
     compute(scene);
-    assert_int_equal(1, findings_of(scene, "static-partition-open"));
-    assert_finding(scene, "static-partition-open", ONEIB_WARNING, "open");
+    assert_int_equal(2, findings_of(scene, "static-partition-open"));
+    assert_finding(scene, "static-partition-open", ONEIB_WARNING, "\"both\" (0x012e)");
+}
+
+/* Its own key is one of the subnet manager's port's: one less for others. */
+static void self_is_the_port_of_the_subnet_manager(void **state)
+{
+    struct scene *scene = *state;
+    oneib_network_add_static(add_network(scene, 4, 256), 0x55, ONEIB_FULL);
+    add_subnet_port(scene, 0x55, 3); /* one place beside the default partition's */
+    scene->subnet.sm_port_guid = 0x55;
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "switches", 300),
+                 ONEIB_MEMBER_ALL_SWITCHES, ONEIB_FULL);
+    compute(scene);
+    assert_listed(scene, 256, 0x55, "full");
+
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "manager", 301),
+                 ONEIB_MEMBER_SELF, ONEIB_FULL);
+    compute(scene);
+    assert_listed(scene, 256, 0x55, "none");
+
+    scene->has_subnet = false; /* nobody knows which it is */
+    compute(scene);
+    assert_listed(scene, 256, 0x55, "full");
+}
+
+static void a_port_that_a_static_partition_lists_twice_has_its_key_once(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_partition *partition =
+        add_partition(scene, &scene->static_partitions, "storage", 300);
+    add_guid(scene, partition, port_of(1), ONEIB_LIMITED);
+    add_guid(scene, partition, port_of(1), ONEIB_FULL);
+    add_host(scene, 1)->ports[0].pkeys_max = 3;
+    add_network(scene, 4, 256);
+    add_nic(scene, 10, 0, 4, 1);
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
 }
 
 static void a_static_partition_with_indx0_closes_the_ports_that_it_lists(void **state)
@@ -472,6 +519,8 @@ static void a_static_partition_with_indx0_closes_the_ports_that_it_lists(void **
     struct oneib_partition *partition =
         add_partition(scene, &scene->static_partitions, "storage", 300);
     partition->indx0 = true;
+    for (uint32_t host = 9; host > 2; host -= 2) /* in no order */
+        add_guid(scene, partition, port_of(host), ONEIB_FULL);
     add_guid(scene, partition, port_of(1), ONEIB_FULL);
     add_network_with_member(scene);
     add_host(scene, 2);
@@ -510,7 +559,9 @@ int main(void)
         SCENE_TEST(too_many_partitions_for_multicast_are_named),
         SCENE_TEST(static_partitions_come_along_as_they_are),
         SCENE_TEST(a_static_partition_must_not_pose_as_oneib),
-        SCENE_TEST(an_open_static_partition_is_said),
+        SCENE_TEST(a_static_partition_of_all_as_full_members_is_said),
+        SCENE_TEST(self_is_the_port_of_the_subnet_manager),
+        SCENE_TEST(a_port_that_a_static_partition_lists_twice_has_its_key_once),
         SCENE_TEST(a_static_partition_with_indx0_closes_the_ports_that_it_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
