@@ -26,14 +26,14 @@ struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud)
 {
     struct oneib_attachment *attachment =
         ONEIB_ADD(cloud->attachments, cloud->attachment_count, cloud->attachment_capacity);
-    memset(attachment, 0, sizeof *attachment);
+    *attachment = (struct oneib_attachment){0};
     return attachment;
 }
 
 struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host)
 {
     struct oneib_hca_port *port = ONEIB_ADD(host->ports, host->port_count, host->port_capacity);
-    memset(port, 0, sizeof *port);
+    *port = (struct oneib_hca_port){0};
     return port;
 }
 
