@@ -92,6 +92,87 @@ static void an_empty_cloud_can_be_sorted_and_cleared_twice(void **state)
     assert_int_equal(0, scene->cloud.network_count);
 }
 
+static void ids_and_leases_are_found_whatever_order_they_came_in(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    const uint32_t ids[] = {9, 3, 7};
+    struct oneib_lease *leases = calloc(3, sizeof *leases);
+    assert_non_null(leases);
+    for (size_t i = 0; i < 3; i++)
+        leases[i] = (struct oneib_lease){.mac = 2 * ids[i], .vm_id = ids[i]};
+    oneib_network_set_vms(network, ids, 3);
+    oneib_network_set_reservations(network, ids, 3);
+    oneib_network_take_leases(network, &leases, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(oneib_network_names_vm(network, ids[i]));
+        assert_true(oneib_network_has_reservation(network, ids[i]));
+        assert_true(oneib_network_leases_to(network, ids[i], 2 * ids[i]));
+    }
+    assert_false(oneib_network_names_vm(network, 8));
+    assert_false(oneib_network_leases_to(network, 9, 6)); /* VM 3's */
+    oneib_network_set_vms(network, NULL, 0);
+    assert_false(oneib_network_names_vm(network, 9));
+}
+
+/* Whoever could say of another VM's function that it is his would open it. */
+static void a_device_that_two_vms_are_given_is_nobodys(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_host *host = add_host(scene, 1);
+    const struct oneib_pci device = {.bus = 3, .function = 2}, other = {.bus = 3, .function = 3};
+    oneib_host_give(host, &device, 5);
+    oneib_host_give(host, &device, 5);
+    oneib_host_give(host, &other, 6);
+    assert_int_equal(oneib_host_given_to(host, &device), 5);
+    oneib_host_give(host, &device, 6);
+    assert_int_equal(oneib_host_given_to(host, &device), ONEIB_NO_ID);
+    oneib_host_give(host, &device, 5);
+    assert_int_equal(oneib_host_given_to(host, &device), ONEIB_NO_ID);
+    assert_int_equal(oneib_host_given_to(host, &other), 6);
+}
+
+static void a_host_may_hold_so_many_keys_and_no_more(void **state)
+{
+    static char text[7 * (ONEIB_HOST_KEYS_MAX + 1) + 1];
+    struct scene *scene = *state;
+    oneib_pkey *keys;
+    size_t count, length = 0;
+    for (unsigned i = 0; i <= ONEIB_HOST_KEYS_MAX; i++)
+        length += (size_t)sprintf(text + length, "%s0x%04x", i ? "," : "", i + 1);
+    assert_int_equal(oneib_host_keys_parse(text, length, &keys, &count, &scene->err), -1);
+    assert_null(keys);
+    length -= strlen(",0x0000");
+    assert_int_equal(oneib_host_keys_parse(text, length, &keys, &count, &scene->err), 0);
+    assert_int_equal(count, ONEIB_HOST_KEYS_MAX);
+    free(keys);
+}
+
+/* A NIC whose address is another's as well has none. */
+static void no_address_is_leased_to_nobody(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    struct oneib_lease *leases = calloc(1, sizeof *leases);
+    assert_non_null(leases);
+    leases->vm_id = 9;
+    oneib_network_take_leases(network, &leases, 1);
+    assert_false(oneib_network_leases_to(network, 9, 0));
+}
+
+static void a_state_that_opennebula_does_not_have_is_unknown_and_nothing_is_heard(void **state)
+{
+    (void)state;
+    assert_string_equal(oneib_host_state_name(0), "init");
+    assert_string_equal(oneib_host_state_name(8), "off");
+    assert_string_equal(oneib_host_state_name(9), "unknown");
+    assert_string_equal(oneib_host_state_name(-1), "unknown");
+    assert_true(oneib_host_is_heard(7));
+    assert_false(oneib_host_is_heard(8));
+    assert_false(oneib_host_is_heard(9));
+    assert_false(oneib_host_is_heard(-1));
+}
+
 /* ---- whose reservation a network is ---------------------------------------------------------- */
 
 static void leases_to(struct oneib_network *network, uint32_t reservation)
@@ -99,10 +180,12 @@ static void leases_to(struct oneib_network *network, uint32_t reservation)
     oneib_network_set_reservations(network, &reservation, 1);
 }
 
+/* Proving twice changes nothing, and says so. */
 static bool is_unproven(struct scene *scene, uint32_t id)
 {
     oneib_cloud_sort(&scene->cloud);
     oneib_cloud_prove_parents(&scene->cloud);
+    assert_false(oneib_cloud_prove_parents(&scene->cloud));
     return oneib_cloud_network(&scene->cloud, id)->parent_unproven;
 }
 
@@ -190,6 +273,7 @@ static void a_reservation_is_proven_again_when_it_is_leased_to(void **state)
     add_users(scene, 6, 257)->parent_id = 4;
     assert_true(is_unproven(scene, 6));
     leases_to(&scene->cloud.networks[0], 6);
+    assert_true(oneib_cloud_prove_parents(&scene->cloud)); /* it has changed */
     assert_false(is_unproven(scene, 6));
 }
 
@@ -201,6 +285,11 @@ int main(void)
         SCENE_TEST(sorting_a_large_cloud_keeps_the_last_of_each),
         SCENE_TEST(looking_up_finds_what_is_there_and_nothing_else),
         SCENE_TEST(an_empty_cloud_can_be_sorted_and_cleared_twice),
+        SCENE_TEST(ids_and_leases_are_found_whatever_order_they_came_in),
+        SCENE_TEST(a_device_that_two_vms_are_given_is_nobodys),
+        SCENE_TEST(a_host_may_hold_so_many_keys_and_no_more),
+        SCENE_TEST(no_address_is_leased_to_nobody),
+        SCENE_TEST(a_state_that_opennebula_does_not_have_is_unknown_and_nothing_is_heard),
         SCENE_TEST(a_reservation_is_proven_by_its_parents_leases),
         SCENE_TEST(who_names_a_network_that_leases_him_nothing_is_unproven),
         SCENE_TEST(a_users_network_that_names_no_parent_is_unproven),
