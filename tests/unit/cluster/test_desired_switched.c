@@ -107,6 +107,8 @@ static void a_nic_that_comes_where_the_key_is_not_in_force_gets_nothing(void **s
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
     assert_listed(scene, 256, port_of(2), "none");
     assert_finding(scene, "network-switched", ONEIB_WARNING, "VM 11 NIC 0");
+    assert_non_null(strstr(finding(scene, "network-switched")->fix,
+                           "onevnet update 4 --append; then start the VM again"));
 }
 
 /* Its port cannot tell them apart: its network leases to both. */
@@ -162,6 +164,22 @@ static void a_key_that_was_changed_since_is_not_followed(void **state)
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_null(partition_of(&scene->desired.table, 300));
     assert_listed(scene, 256, port_of(1), "full");
+}
+
+/* Its members are another key's: nobody is one of the key that the ledger has. */
+static void what_is_in_force_under_another_key_keeps_nothing(void **state)
+{
+    struct scene *scene = *state;
+    oneib_network_add_static(add_network(scene, 4, 256), 0x9001, ONEIB_FULL);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "bridge");
+    scene->in_force.items[1].pkey = 300;
+    add_partition(scene, &scene->in_force, "one99", 301); /* of a network that is gone */
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
+    assert_listed(scene, 256, 0x9001, "none");
+    assert_int_equal(1, scene->desired.table.count);
 }
 
 static void the_finding_has_the_command_that_puts_it_right(void **state)
@@ -467,6 +485,7 @@ int main(void)
         SCENE_TEST(a_virtual_port_of_its_own_is_new_wherever_it_comes),
         SCENE_TEST(without_knowing_what_is_in_force_nobody_stays),
         SCENE_TEST(a_key_that_was_changed_since_is_not_followed),
+        SCENE_TEST(what_is_in_force_under_another_key_keeps_nothing),
         SCENE_TEST(a_nic_that_comes_from_nowhere_does_not_move_in),
         SCENE_TEST(who_was_powered_off_waits_until_the_network_is_set_back),
         SCENE_TEST(it_keeps_its_key_from_others),
