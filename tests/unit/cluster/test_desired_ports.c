@@ -181,6 +181,48 @@ static void an_adapter_whose_only_port_is_not_the_first_serves_with_it(void **st
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
     assert_listed(scene, 256, 0x72, "full");
+
+    /* Whatever ports another one has. */
+    add_port(scene, &scene->cloud.hosts[0], "mlx4_1", 1, 0x81);
+    snprintf(scene->cloud.networks[0].device, sizeof scene->cloud.networks[0].device, "mlx4_0");
+    compute(scene);
+    assert_listed(scene, 256, 0x72, "full");
+}
+
+static void of_several_ports_without_a_first_none_is_guessed(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    struct oneib_host *host = add_empty_host(scene, 1);
+    add_port(scene, host, "mlx4_0", 2, 0x72);
+    add_port(scene, host, "mlx4_0", 3, 0x73);
+    add_nic(scene, 10, 0, 4, 1);
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_int_equal(1, scene->desired.table.count);
+}
+
+static void a_port_that_a_probe_names_twice_is_one_when_it_says_the_same(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    struct oneib_host *host = add_empty_host(scene, 1);
+    add_port(scene, host, "mlx4_0", 2, 0x72);
+    add_port(scene, host, "mlx4_0", 2, 0x72);
+    add_nic(scene, 10, 0, 4, 1);
+    compute(scene);
+    assert_listed(scene, 256, 0x72, "full");
+
+    scene->cloud.hosts[0].ports[1].driver = ONEIB_HCA_MLX5;
+    compute(scene);
+    assert_finding(scene, "hca-ambiguous", ONEIB_WARNING, "host 1");
+    assert_listed(scene, 256, 0x72, "none");
+
+    scene->cloud.hosts[0].ports[1].driver = ONEIB_HCA_MLX4;
+    scene->cloud.hosts[0].ports[1].port_guid = 0x73;
+    compute(scene);
+    assert_finding(scene, "hca-ambiguous", ONEIB_WARNING, "host 1");
+    assert_int_equal(1, scene->desired.table.count);
 }
 
 static void of_several_adapters_none_is_guessed(void **state)
@@ -925,6 +967,17 @@ static void nothing_said_about_a_port_means_room_for_63(void **state)
                              i < 62 ? ONEIB_MEMBER_STATUS_MEMBER : ONEIB_MEMBER_STATUS_PORT_FULL);
 }
 
+static void a_table_of_one_entry_has_the_default_key_alone(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_subnet_port(scene, port_of(1), 1);
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+}
+
 static void clusters_count_distinct_vms_and_hosts(void **state)
 {
     struct scene *scene = *state;
@@ -959,6 +1012,8 @@ int main(void)
         SCENE_TEST(a_migrations_member_status_is_that_of_the_destination),
         SCENE_TEST(the_network_chooses_device_and_port),
         SCENE_TEST(an_adapter_whose_only_port_is_not_the_first_serves_with_it),
+        SCENE_TEST(of_several_ports_without_a_first_none_is_guessed),
+        SCENE_TEST(a_port_that_a_probe_names_twice_is_one_when_it_says_the_same),
         SCENE_TEST(of_several_adapters_none_is_guessed),
         SCENE_TEST(an_invalid_phydev_gives_no_member_a_port),
         SCENE_TEST(a_driver_that_is_not_known_is_refused),
@@ -1002,6 +1057,7 @@ int main(void)
         SCENE_TEST(an_operators_networks_and_no_limit_are_not_counted),
         SCENE_TEST(a_storage_servers_port_is_not_one_users_either),
         SCENE_TEST(nothing_said_about_a_port_means_room_for_63),
+        SCENE_TEST(a_table_of_one_entry_has_the_default_key_alone),
         SCENE_TEST(clusters_count_distinct_vms_and_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
