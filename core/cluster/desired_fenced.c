@@ -46,7 +46,7 @@ static void list_ports(struct oneib_work *work)
  * on until it is. */
 static void list_vfs(struct oneib_work *work)
 {
-    for (size_t i = 0; work->ledger->fence_count > 0 && i < work->cloud->attachment_count; i++) {
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         if (oneib_ledger_fence(work->ledger, attachment->host_id))
             add_member(

@@ -121,6 +121,7 @@ static void what_fenced_hosts_lose_is_not_held(void **state)
         fence(scene, host, host == 1 ? ONEIB_FENCE_DOWN : ONEIB_FENCE_GONE);
     compute(scene);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_FENCED);
+    assert_int_equal(3, findings_of(scene, "host-fenced"));
     assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
