@@ -43,7 +43,7 @@ uint8_t oneib_service_level_of(const struct oneib_work *work, const struct oneib
 
 static bool is_of(const struct oneib_qos_class *qos_class, uint8_t sl)
 {
-    return sl != 0 && (qos_class->sls & 1u << sl) != 0;
+    return (qos_class->sls & 1u << sl) != 0;
 }
 
 /* A network that gets another key keeps its level. */

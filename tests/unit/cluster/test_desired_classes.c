@@ -81,6 +81,30 @@ static void whoever_gets_a_key_gets_the_level_of_the_class_with_it(void **state)
     assert_int_equal(with_key(scene, 7), 1);
     assert_int_equal(with_key(scene, 8), 3);
     assert_int_equal(with_key(scene, 9), 0);
+    assert_no_finding(scene, "class-unknown");
+}
+
+static void networks_share_the_levels_of_a_class_with_those_that_have_one_already(void **state)
+{
+    struct scene *scene = *state;
+    define_classes(scene);
+    add_network_of(scene, 4, 0x101, "gold");
+    give_key(scene, 4, 0x101);
+    set_level(scene, 4, 1);
+    add_network_of(scene, 5, 0, "gold");
+    compute(scene);
+    assert_int_equal(with_key(scene, 5), 2);
+}
+
+static void whoever_is_of_no_class_or_has_no_key_gets_no_level(void **state)
+{
+    struct scene *scene = *state;
+    define_classes(scene);
+    add_network(scene, 5, 0x101);
+    add_network_of(scene, 6, 0, "gold")->key_state = ONEIB_KEY_INVALID;
+    compute(scene);
+    assert_int_equal(scene->desired.sl_request_count, 0);
+    assert_int_equal(scene->desired.request_count, 0);
 }
 
 static void a_network_that_says_none_has_the_default_class(void **state)
@@ -107,6 +131,19 @@ static void the_level_of_the_ledger_is_rendered(void **state)
     assert_int_equal(partition_of(&scene->desired.table, 0x101)->sl, 2);
     assert_int_equal(wanted(scene, 5), -1);
     assert_int_equal(shown(scene, 5), 2);
+    assert_no_finding(scene, "class-waits");
+}
+
+static void whoever_gets_another_key_keeps_the_level(void **state)
+{
+    struct scene *scene = *state;
+    define_classes(scene);
+    add_network_of(scene, 5, 0x102, "gold"); /* an operator's wish */
+    give_key(scene, 5, 0x101);
+    set_level(scene, 5, 2);
+    compute(scene);
+    assert_int_equal(requested(scene, 5), 0x102);
+    assert_int_equal(with_key(scene, 5), 2);
 }
 
 static void a_partition_in_force_keeps_the_level_that_it_has(void **state)
@@ -172,6 +209,14 @@ static void a_reservation_has_its_pools_class_whatever_it_says(void **state)
     snprintf(reservation->qos_class, sizeof reservation->qos_class, "gold");
     compute(scene);
     assert_int_equal(with_key(scene, 6), 3);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE,
+                   "network 6 says IB_CLASS, which does not count: a reservation has what");
+    for (unsigned says_the_same = 0; says_the_same < 2; says_the_same++) {
+        snprintf(scene->cloud.networks[1].qos_class, sizeof scene->cloud.networks[1].qos_class,
+                 "%s", says_the_same ? "silver" : "");
+        compute(scene);
+        assert_no_finding(scene, "attribute-ignored");
+    }
 }
 
 static void a_reservation_that_shares_shows_its_parents_level(void **state)
@@ -223,6 +268,32 @@ static void a_network_that_cannot_be_read_or_is_being_created_is_shown_nothing(v
     assert_int_equal(shown(scene, 7), 1);
 }
 
+/* One that is created gets it with its key, and one that shares has its parent's. */
+static void who_is_no_cluster_of_its_own_for_now_is_given_none(void **state)
+{
+    struct scene *scene = *state;
+    define_classes(scene);
+    for (unsigned id = 5; id <= 9; id++) {
+        add_network_of(scene, id, 0x0fc + id, "gold");
+        give_key(scene, id, 0x0fc + id);
+    }
+    struct oneib_network *networks = scene->cloud.networks;
+    networks[0].unreadable = true;
+    networks[1].being_created = true;
+    networks[2].other_driver = strdup("bridge");
+    networks[3].reservations_share = true;
+    networks[4].parent_id = 8;
+    set_level(scene, 8, 1);
+    compute(scene);
+    assert_int_equal(scene->desired.sl_request_count, 0);
+    assert_int_equal(shown(scene, 8), 1);
+    assert_int_equal(shown(scene, 9), 1);
+
+    set_level(scene, 7, 2); /* of what another driver serves nothing is shown either */
+    compute(scene);
+    assert_int_equal(shown(scene, 7), -1);
+}
+
 static void a_ledger_that_is_lost_gives_no_level(void **state)
 {
     struct scene *scene = *state;
@@ -239,8 +310,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(without_classes_nothing_is_asked_for_and_nothing_rendered),
         SCENE_TEST(whoever_gets_a_key_gets_the_level_of_the_class_with_it),
+        SCENE_TEST(networks_share_the_levels_of_a_class_with_those_that_have_one_already),
+        SCENE_TEST(whoever_is_of_no_class_or_has_no_key_gets_no_level),
         SCENE_TEST(a_network_that_says_none_has_the_default_class),
         SCENE_TEST(the_level_of_the_ledger_is_rendered),
+        SCENE_TEST(whoever_gets_another_key_keeps_the_level),
         SCENE_TEST(a_partition_in_force_keeps_the_level_that_it_has),
         SCENE_TEST(one_without_a_level_gets_it_when_nobody_is_in_it),
         SCENE_TEST(a_class_that_nobody_defined_is_named_and_gives_no_level),
@@ -249,6 +323,7 @@ int main(void)
         SCENE_TEST(a_reservation_that_shares_shows_its_parents_level),
         SCENE_TEST(a_copy_that_was_edited_is_put_right_and_counts_for_nothing),
         SCENE_TEST(a_network_that_cannot_be_read_or_is_being_created_is_shown_nothing),
+        SCENE_TEST(who_is_no_cluster_of_its_own_for_now_is_given_none),
         SCENE_TEST(a_ledger_that_is_lost_gives_no_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
