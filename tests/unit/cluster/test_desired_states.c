@@ -284,6 +284,19 @@ static void no_network_gets_more_than_the_fabric_has(void **state)
     assert_finding(scene, "rate-capped", ONEIB_WARNING, "network 4 asks for a rate of 100 Gb/s");
 }
 
+static void who_asks_for_what_the_fabric_has_gets_it_without_a_word(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network_with_member(scene);
+    add_fabric(scene, 4, oneib_rate_code(40));
+    network->mtu_bytes = 2044;
+    network->rate_gbps = 40;
+    const struct oneib_partition *partition = partition_with_member(scene);
+    assert_int_equal(4, partition->mtu);
+    assert_int_equal(oneib_rate_code(40), partition->rate);
+    assert_int_equal(0, scene->desired.findings.count);
+}
+
 static void the_operators_word_stands_and_the_ports_that_are_below_are_named(void **state)
 {
     struct scene *scene = *state;
@@ -393,6 +406,12 @@ static void too_many_partitions_for_multicast_are_named(void **state)
     compute(scene);
     assert_true(scene->desired.table.items[0].ipoib);
     assert_finding(scene, "multicast-full", ONEIB_WARNING, "6 partitions");
+    scene->subnet.multicast_cap = 6;
+    compute(scene);
+    assert_no_finding(scene, "multicast-full");
+    scene->subnet.multicast_cap = 0; /* not known */
+    compute(scene);
+    assert_no_finding(scene, "multicast-full");
 }
 
 static void static_partitions_come_along_as_they_are(void **state)
@@ -550,6 +569,7 @@ int main(void)
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
         SCENE_TEST(network_comes_before_policy_before_fabric),
         SCENE_TEST(no_network_gets_more_than_the_fabric_has),
+        SCENE_TEST(who_asks_for_what_the_fabric_has_gets_it_without_a_word),
         SCENE_TEST(the_operators_word_stands_and_the_ports_that_are_below_are_named),
         SCENE_TEST(what_was_measured_once_stays_whatever_comes_to_the_fabric),
         SCENE_TEST(a_link_that_runs_below_what_it_could_is_named_and_changes_nothing),
