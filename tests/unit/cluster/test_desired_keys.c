@@ -381,6 +381,52 @@ static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_othe
     assert_listed(scene, 0x200, 0x55, "full");
 }
 
+static void the_first_and_the_last_key_of_the_range_are_for_it(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, scene->policy.pkey_first);
+    add_network(scene, 5, scene->policy.pkey_last);
+    add_network(scene, 6, scene->policy.pkey_first - 1u);
+    scene->policy.pkey_last--;
+    add_network(scene, 7, scene->policy.pkey_last);
+    add_host(scene, 1);
+    for (uint32_t id = 4; id <= 7; id++)
+        add_nic(scene, 10 + id, 0, id, 1);
+    scene->policy.only_range = true;
+    compute(scene);
+    assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 17, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 15, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
+    assert_member_status(scene, 16, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
+}
+
+static void a_static_partition_is_for_it_when_it_can_be_as_it_is(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_partition *partition =
+        add_partition(scene, &scene->static_partitions, "storage", 0x200);
+    add_guid(scene, partition, 0x54, ONEIB_FULL);
+    add_guid(scene, partition, 0x55, ONEIB_LIMITED);
+    add_guid(scene, partition, 0x56, ONEIB_FULL);
+    scene->policy.only_range = true;
+    compute(scene);
+    assert_listed(scene, 0x200, 0x55, "limited");
+
+    scene->policy.no_limited = true;
+    compute(scene);
+    assert_null(partition_of(&scene->desired.table, 0x200));
+    assert_finding(scene, "static-partition-refused", ONEIB_WARNING, "limited members");
+
+    scene->static_partitions.items[0].members[1].membership = ONEIB_FULL;
+    compute(scene);
+    assert_listed(scene, 0x200, 0x55, "full");
+
+    scene->static_partitions.items[0].members[1].membership = ONEIB_BOTH;
+    compute(scene);
+    assert_null(partition_of(&scene->desired.table, 0x200));
+    assert_finding(scene, "static-partition-refused", ONEIB_WARNING, "both full and limited");
+}
+
 static void a_static_partition_of_everybody_is_not_for_it_either(void **state)
 {
     struct scene *scene = *state;
@@ -1239,6 +1285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_network_has_the_key_of_the_ledger_whatever_its_vlan_id),
         SCENE_TEST(a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others),
+        SCENE_TEST(the_first_and_the_last_key_of_the_range_are_for_it),
+        SCENE_TEST(a_static_partition_is_for_it_when_it_can_be_as_it_is),
         SCENE_TEST(a_static_partition_of_everybody_is_not_for_it_either),
         SCENE_TEST(limited_members_get_nothing_where_they_would_be_made_full),
         SCENE_TEST(a_tenant_wishes_nothing),
