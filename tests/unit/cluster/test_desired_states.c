@@ -313,6 +313,23 @@ static void the_operators_word_stands_and_the_ports_that_are_below_are_named(voi
                    "partitions have 4096 and 56");
 }
 
+static void a_port_that_lacks_one_of_both_is_named_as_well(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene);
+    add_fabric(scene, 4, oneib_rate_code(40));
+    add_fabric(scene, 5, oneib_rate_code(40));
+    add_fabric(scene, 4, oneib_rate_code(56));
+    scene->policy.mtu = 5;
+    compute(scene);
+    assert_int_equal(2, findings_of(scene, "port-below"));
+
+    scene->policy.mtu = 0;
+    scene->policy.rate = oneib_rate_code(56);
+    compute(scene);
+    assert_int_equal(2, findings_of(scene, "port-below"));
+}
+
 static void what_was_measured_once_stays_whatever_comes_to_the_fabric(void **state)
 {
     struct scene *scene = *state;
@@ -364,6 +381,9 @@ static void adapters_that_are_faster_than_all_switches_are_no_finding(void **sta
     add_network_with_member(scene);
     add_link(scene, 100, 40);
     add_link(scene, 56, 40);
+    add_link(scene, 200, 200); /* a switch's own port, and one that is slow: neither counts */
+    add_link(scene, 100, 10);
+    scene->subnet.ports[2].node_type = scene->subnet.ports[3].node_type = ONEIB_NODE_SWITCH;
     assert_int_equal(oneib_rate_code(40), partition_with_member(scene)->rate);
     assert_int_equal(0, scene->desired.findings.count);
 }
@@ -372,8 +392,8 @@ static void a_slow_link_that_no_partition_asks_more_of_is_named_all_the_same(voi
 {
     struct scene *scene = *state;
     add_network_with_member(scene);
-    add_link(scene, 40, 40);
     add_link(scene, 40, 20);
+    add_link(scene, 40, 40);
     scene->policy.rate = oneib_rate_code(10);
     partition_with_member(scene);
     assert_finding(scene, "link-slow", ONEIB_WARNING, "runs at 20 Gb/s, and could at 40");
@@ -571,6 +591,7 @@ int main(void)
         SCENE_TEST(no_network_gets_more_than_the_fabric_has),
         SCENE_TEST(who_asks_for_what_the_fabric_has_gets_it_without_a_word),
         SCENE_TEST(the_operators_word_stands_and_the_ports_that_are_below_are_named),
+        SCENE_TEST(a_port_that_lacks_one_of_both_is_named_as_well),
         SCENE_TEST(what_was_measured_once_stays_whatever_comes_to_the_fabric),
         SCENE_TEST(a_link_that_runs_below_what_it_could_is_named_and_changes_nothing),
         SCENE_TEST(adapters_that_are_faster_than_all_switches_are_no_finding),
