@@ -25,9 +25,10 @@ static const struct oneib_switch_link links[] = {
 static struct oneib_findings report(size_t count)
 {
     struct oneib_findings findings = {0};
-    struct oneib_hca_port port = {.port_guid = PORT};
-    struct oneib_host host = {.id = 3, .ports = &port, .port_count = 1};
-    const struct oneib_cloud cloud = {.hosts = &host, .host_count = 1};
+    struct oneib_hca_port ports[] = {{.port_guid = PORT}, {.port_guid = 0x100005}};
+    struct oneib_host hosts[] = {{.id = 3, .ports = &ports[0], .port_count = 1},
+                                 {.id = 4, .ports = &ports[1], .port_count = 1}};
+    const struct oneib_cloud cloud = {.hosts = hosts, .host_count = 2};
     oneib_twin_ports_report(links, count, &cloud, &findings);
     return findings;
 }
@@ -43,6 +44,8 @@ static void a_guid_at_two_places_is_named_once_with_both(void **state)
         assert_non_null(strstr(findings.items[0].text, "0x0000000000100003"));
         assert_non_null(strstr(findings.items[0].text, "port 5 of switch 0x0000000000000001"));
         assert_non_null(strstr(findings.items[0].text, "port 7 of switch 0x0000000000000002"));
+        assert_true(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_HOST, 3));
+        assert_false(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_HOST, 4));
         oneib_findings_clear(&findings);
     }
 }
