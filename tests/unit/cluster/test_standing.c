@@ -45,6 +45,28 @@ static void a_port_says_what_its_table_holds(void **state)
     assert_standing(scene, HOSTS_PORT, vf(), ONEIB_IN_FORCE);
 }
 
+/* The wider one counts. */
+static void of_both_entries_of_a_key_the_limited_one_changes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_wanted_key wanted = {
+        .port = HOSTS_PORT, .member = HOSTS_PORT, .pkey = KEY, .membership = ONEIB_LIMITED};
+    add_table(scene, HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_LIMITED));
+    assert_int_equal(oneib_standing_of(&scene->subnet, &wanted), ONEIB_IN_FORCE);
+    scene->subnet.ports[0].pkeys[3] = oneib_pkey_raw(KEY, ONEIB_FULL);
+    assert_int_equal(oneib_standing_of(&scene->subnet, &wanted), ONEIB_KEY_OTHERWISE);
+    wanted.membership = ONEIB_FULL;
+    assert_int_equal(oneib_standing_of(&scene->subnet, &wanted), ONEIB_IN_FORCE);
+}
+
+static void of_a_port_that_did_not_answer_nobody_knows(void **state)
+{
+    struct scene *scene = *state;
+    add_table(scene, HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_FULL));
+    scene->subnet.ports[0].answered = false;
+    assert_standing(scene, HOSTS_PORT, HOSTS_PORT, ONEIB_PORT_MUTE);
+}
+
 static void a_virtual_port_that_is_not_seen_is_not_off_the_fabric(void **state)
 {
     struct scene *scene = *state;
@@ -87,13 +109,26 @@ static void while_it_migrates_one_virtual_port_does_not_speak_for_two(void **sta
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_PORT_UNSEEN);
 }
 
+static void it_speaks_for_the_one_where_the_other_host_is_no_members(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, vf()),
+                                                binding(OTHER_HOSTS_PORT, vf())};
+    bindings[1].member_status = ONEIB_MEMBER_STATUS_PORT_CONFLICT;
+    add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_IN_FORCE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_port_says_what_its_table_holds),
+        SCENE_TEST(of_both_entries_of_a_key_the_limited_one_changes_nothing),
+        SCENE_TEST(of_a_port_that_did_not_answer_nobody_knows),
         SCENE_TEST(a_virtual_port_that_is_not_seen_is_not_off_the_fabric),
         SCENE_TEST(while_it_migrates_the_worse_host_counts),
         SCENE_TEST(while_it_migrates_one_virtual_port_does_not_speak_for_two),
+        SCENE_TEST(it_speaks_for_the_one_where_the_other_host_is_no_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
