@@ -24,17 +24,14 @@ struct lines {
     size_t number; /* of the line that was taken last */
 };
 
-/* The next line without its end; false: there is none. */
-static bool take_line(struct lines *lines, const char **line, size_t *length)
+/* The next line without its end; at the end an empty one. */
+static void take_line(struct lines *lines, const char **line, size_t *length)
 {
-    if (lines->next == lines->end)
-        return false;
     const char *stop = memchr(lines->next, '\n', (size_t)(lines->end - lines->next));
     *line = lines->next;
     *length = (size_t)((stop ? stop : lines->end) - lines->next);
     lines->next = stop ? stop + 1 : lines->end;
     lines->number++;
-    return true;
 }
 
 static bool begins_with(const char **line, size_t *length, const char *words)
@@ -52,7 +49,8 @@ static bool takes_rule(struct lines *lines, const struct oneib_partition *partit
     const char *line;
     size_t length;
     uint64_t pkey, sl;
-    if (!take_line(lines, &line, &length) || !begins_with(&line, &length, "    any, pkey "))
+    take_line(lines, &line, &length);
+    if (!begins_with(&line, &length, "    any, pkey "))
         return false;
     const char *colon = memchr(line, ':', length);
     if (!colon || colon == line || colon[-1] != ' ' ||

@@ -44,10 +44,13 @@ static void what_does_not_begin_with_the_whole_mark_is_somebody_elses(void **sta
 {
     (void)state;
     static const char mark[] = ONEIB_QOS_POLICY_MARK, other[] = ONEIB_QOS_POLICY_MARK " But\n";
+    char same_length[] = ONEIB_QOS_POLICY_MARK "\n";
+    same_length[0]++;
     assert_false(oneib_qos_policy_is_ours("", 0));
-    assert_false(oneib_qos_policy_is_ours(mark, sizeof mark - 1));
+    assert_false(oneib_qos_policy_is_ours(ONEIB_QOS_POLICY_MARK "\n", sizeof mark - 1));
     assert_false(oneib_qos_policy_is_ours(other, sizeof other - 1));
     assert_false(oneib_qos_policy_is_ours("qos-ulps\n", 9));
+    assert_false(oneib_qos_policy_is_ours(same_length, sizeof same_length - 1));
     assert_true(oneib_qos_policy_is_ours(ONEIB_QOS_POLICY_MARK "\n", sizeof mark));
 }
 
@@ -62,10 +65,18 @@ static void a_file_that_says_other_levels_than_the_table_is_refused_with_its_lin
         {"", "line 3"},
         {"qos-ulps\n", "line 3"},
         {ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 1\n", "line 3"},
+        {ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 1\n    any, pkey 0x0101 : 1\n"
+                               "    any, pkey 0x7001 : 14\nend-qos-ulps\n",
+         "line 3"},
+        {HEAD, "line 4"},
+        {HEAD "    all, pkey 0x0101 : 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x0101 : 2\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x0102 : 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x8101 : 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x0101 : 1 \n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
+        {HEAD "    any, pkey 0x0101 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
+        {HEAD "    any, pkey 0x01010: 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
+        {HEAD "    any, pkey : 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x0101 : 1\nend-qos-ulps\n", "line 5"},
         {HEAD "    any, pkey 0x0101 : 1\n    any, pkey 0x7001 : 14\n"
               "    any, pkey 0x7002 : 1\nend-qos-ulps\n",
