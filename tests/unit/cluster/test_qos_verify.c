@@ -86,6 +86,7 @@ static void another_weight_lane_or_entry_is_drift(void **state)
     must_find(&scene, "qos-vlarb", "1 of 12", 1);
     scene = begin();
     scene.ports[0].low[63].vl = 1; /* without weight it is skipped */
+    scene.ports[0].low[scene.qos.entry_count].vl = 1;
     judge(&scene);
     assert_int_equal(scene.findings.count, 0);
     scene.ports[0].high_is_empty = false;
@@ -122,6 +123,12 @@ static void a_port_counts_once_and_eight_are_named(void **state)
     assert_non_null(strstr(scene.findings.items[0].text, "0x0000000000000107, ..."));
     assert_null(strstr(scene.findings.items[0].text, "0x0000000000000108"));
     oneib_findings_clear(&scene.findings);
+    scene = begin();
+    for (size_t i = 0; i < 8; i++)
+        scene.ports[i].vls = 1;
+    judge(&scene);
+    assert_null(strstr(scene.findings.items[0].text, "..."));
+    oneib_findings_clear(&scene.findings);
 }
 
 static void a_path_of_another_level_is_named_and_none_that_nobody_gave(void **state)
@@ -140,6 +147,7 @@ static void a_path_of_another_level_is_named_and_none_that_nobody_gave(void **st
     assert_int_equal(findings.count, 1);
     assert_string_equal(findings.items[0].code, "qos-path");
     assert_non_null(strstr(findings.items[0].text, "network 6"));
+    assert_true(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_NETWORK, 6));
     oneib_findings_clear(&findings);
 }
 

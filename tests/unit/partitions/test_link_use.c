@@ -76,9 +76,9 @@ static void a_wrap_of_32_bits_is_counted_over_the_end(void **state)
 {
     (void)state;
     const struct oneib_link_use use =
-        use_of(narrow(0, FULL - 99), narrow(1000, UNITS_A_SECOND / 2 - 100));
+        use_of(narrow(0, FULL - 99), narrow(1000, UNITS_A_SECOND - 100));
     assert_int_equal(use.kind, ONEIB_USE_KNOWN);
-    near(use.share, 0.5);
+    near(use.share, 1);
 }
 
 static void what_the_link_cannot_have_sent_is_a_reset_and_no_wrap(void **state)
@@ -128,7 +128,10 @@ static void waits_are_ticks_by_the_second(void **state)
 {
     (void)state;
     near(use_of(waiting(0, 0, 10), waiting(2000, 9, 30)).wait_per_second, 10);
+    near(use_of(waiting(0, 0, 10), waiting(2000, 9, 10)).wait_per_second, 0);
     assert_true(use_of(wide(0, 0), wide(2000, 9)).wait_per_second < 0);
+    assert_true(use_of(wide(0, 0), waiting(2000, 9, 30)).wait_per_second < 0);
+    assert_true(use_of(waiting(0, 0, 0), wide(2000, 9)).wait_per_second < 0);
     assert_true(use_of(waiting(0, 0, 10), waiting(2000, 9, 9)).wait_per_second < 0);
     assert_true(use_of(waiting(0, 0, 10), waiting(2000, 9, FULL)).wait_per_second < 0);
 }

@@ -189,6 +189,7 @@ static void a_link_carries_less_data_than_its_rate(void **state)
     (void)state;
     assert_true(fabs(oneib_qos_data_gbps(oneib_rate_code(40)) - 32) < 1e-9);
     assert_true(fabs(oneib_qos_data_gbps(oneib_rate_code(2)) - 2) < 1e-9);
+    assert_true(fabs(oneib_qos_data_gbps(oneib_rate_code(120)) - 96) < 1e-9);
     assert_true(fabs(oneib_qos_data_gbps(oneib_rate_code(56)) - 56 * 64 / 66.0) < 1e-9);
     assert_true(fabs(oneib_qos_data_gbps(oneib_rate_code(600)) - 600 * 64 / 66.0) < 1e-9);
     assert_true(oneib_qos_data_gbps(0) == 0);
@@ -215,6 +216,7 @@ static void opensm_is_told_the_same_for_every_kind_of_port(void **state)
     const struct oneib_qos qos = make(&wish);
     oneib_qos_render(&qos, &text);
     assert_non_null(strstr(text.data, "qos TRUE\n"));
+    assert_null(strstr(text.data, "qos_policy_file"));
     static const char *const kinds[] = {"ca", "sw0", "swe", "rtr"};
     for (size_t i = 0; i < 4; i++) {
         char line[128];
@@ -226,6 +228,17 @@ static void opensm_is_told_the_same_for_every_kind_of_port(void **state)
         snprintf(line, sizeof line, "qos_%s_sl2vl 0,1,0,2,0,0,0,0,0,0,0,0,0,0,0,0\n", kinds[i]);
         assert_non_null(strstr(text.data, line));
     }
+}
+
+static void opensm_is_told_of_the_policy_where_there_is_one(void **state)
+{
+    (void)state;
+    oneib_autotext struct oneib_text text = {0};
+    struct oneib_qos_wish wish = wish_of(8, 3);
+    wish.policy_file = "/etc/opensm/levels";
+    const struct oneib_qos qos = make(&wish);
+    oneib_qos_render(&qos, &text);
+    assert_non_null(strstr(text.data, "\nqos_policy_file /etc/opensm/levels\n"));
 }
 
 int main(void)
@@ -243,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_link_carries_less_data_than_its_rate),
         cmocka_unit_test(a_network_gets_the_sl_that_the_fewest_have),
         cmocka_unit_test(opensm_is_told_the_same_for_every_kind_of_port),
+        cmocka_unit_test(opensm_is_told_of_the_policy_where_there_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
