@@ -123,6 +123,14 @@ static void an_order_that_overrides_is_a_change(void **state)
     assert_diff("a=1 : ALL, 0x1=full;", "a=1 : 0x1=full;", "a -ALL=limited\n");
 }
 
+static void among_other_wildcards_no_order_is_compared(void **state)
+{
+    (void)state;
+    assert_diff("a=1 : 0x1=full, ALL;", "a=1 : SELF, 0x1=full;",
+                "a -ALL=limited\n"
+                "a +SELF=limited\n");
+}
+
 static void of_a_member_listed_twice_the_last_counts(void **state)
 {
     (void)state;
@@ -282,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_key_under_another_name_or_flags_is_a_change),
         cmocka_unit_test(the_key_makes_the_partition_not_the_name),
         cmocka_unit_test(an_order_that_overrides_is_a_change),
+        cmocka_unit_test(among_other_wildcards_no_order_is_compared),
         cmocka_unit_test(of_a_member_listed_twice_the_last_counts),
         cmocka_unit_test(a_difference_applied_to_the_first_gives_the_second),
         cmocka_unit_test(a_table_does_not_differ_from_its_copy),

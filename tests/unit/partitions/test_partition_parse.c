@@ -52,17 +52,17 @@ static void assert_refused(const struct refusal *refusals, size_t count)
 static void every_part_of_the_grammar_is_read(void **state)
 {
     (void)state;
-    struct oneib_partition_table table =
-        table_of("# a comment: x=0x1 : ALL ;\n"
-                 "\n"
-                 " Default = 0x7fff ,ipoib :\tALL = limited , SELF=full ; # behind\n"
-                 "a.b-c_D9=5,indx0,mtu=0x4,rate=12,sl=0,scope=2,scope=0xe,Q_Key=0xB1B,TClass=255,"
-                 "FlowLabel=0,defmember=both:0x1,\n"
-                 "\n"
-                 "  # between\n"
-                 "  0x2=full # and here\n"
-                 "  , 0xFFFFFFFFFFFFFFFE=limited;e=0X6:;f=7 : ;\n"
-                 "g=8 : ALL_CAS, ALL_SWITCHES=both, ALL_ROUTERS=full ;");
+    struct oneib_partition_table table = table_of(
+        "# a comment: x=0x1 : ALL ;\n"
+        "\n"
+        " Default = 0x7fff ,ipoib :\tALL = limited , SELF=full ; # behind\n"
+        "a.b-c_DZ9=5,indx0, mtu = 0x4,rate=12,sl=0,scope=2,scope=0xe,Q_Key=0xB1B,TClass=255,"
+        "FlowLabel=0,defmember=both:0x1,\n"
+        "\n"
+        "  # between\n"
+        "  0x2=full # and here\n"
+        "  , 0xFFFFFFFFFFFFFFFE=limited;e=0X6:;f=7 : ;\n"
+        "g=8 : ALL_CAS, ALL_SWITCHES=both, ALL_ROUTERS=full ;");
     assert_int_equal(table.count, 5);
 
     const struct oneib_partition *partition = &table.items[0];
@@ -76,7 +76,7 @@ static void every_part_of_the_grammar_is_read(void **state)
     assert_int_equal(partition->members[1].membership, ONEIB_FULL);
 
     partition = &table.items[1];
-    assert_string_equal(partition->name, "a.b-c_D9");
+    assert_string_equal(partition->name, "a.b-c_DZ9");
     assert_int_equal(partition->pkey, 5);
     assert_true(partition->indx0 && !partition->ipoib && partition->has_sl);
     assert_int_equal(partition->mtu, 4);
@@ -294,6 +294,7 @@ static void wrong_members_are_refused(void **state)
         {"a=5 : =full;", 1, "'=' where a member"},
         {"a=5 : \"0x1\";", 1, "'\"' where a member"},
         {"a=5 : 0x1\x01;", 1, "byte 0x01 where"},
+        {"a=5 : 0x1\x7f;", 1, "byte 0x7f where"},
         {"a=5 : 0x1\xff;", 1, "byte 0xff where"},
         {"a=5 : 0x1\v;", 1, "byte 0x0b where"},
     };
