@@ -148,11 +148,17 @@ static bool is_followed(const struct oneib_follow *follow)
            follow->list.name.instance == name->instance && follow->list.name.serial == name->serial;
 }
 
+/* One that has begun anew has said nothing yet: what it said before is over. */
+static bool has_list_of_its_own(const struct oneib_follow_daemon *daemon)
+{
+    return daemon->taken.name.serial != 0 && daemon->taken.name.instance == daemon->life.instance;
+}
+
 bool oneib_follow_choose(struct oneib_follow *follow, const uint16_t *lids, size_t lid_count,
                          double now)
 {
     believe(follow, lids, lid_count, now);
-    if (!follow->believes || follow->daemons[follow->believed].taken.name.serial == 0 ||
+    if (!follow->believes || !has_list_of_its_own(&follow->daemons[follow->believed]) ||
         is_followed(follow))
         return false;
     follow->list = follow->daemons[follow->believed].taken;

@@ -249,16 +249,18 @@ static void of_two_that_say_the_same_the_one_before_stays(void **state)
     assert_int_equal(followed(), 5);
 }
 
-/* Its list is followed from its first sign of life on; until then the old one, which is not fresh.
- */
+/* From its first sign of life that names one; until then the other's, which is not fresh. What it
+ * said before it began anew lacks all that started since. */
 static void another_that_comes_to_be_believed_is_followed_by_its_own_list(void **state)
 {
     (void)state;
     hear_both(writer(), (struct oneib_daemon_role){0});
     assert_int_equal(followed(), 3);
     answer(1, challenge(1), 9, 0, (struct oneib_daemon_role){.has_sm = true, .sm_lid = 4});
+    assert_int_equal(followed(), 3);
     assert_false(is_fresh());
     hear_list(1, 9, 1);
+    assert_int_equal(followed(), 3);
     answer(1, challenge(1), 9, 1, (struct oneib_daemon_role){.has_sm = true, .sm_lid = 4});
     assert_int_equal(followed(), 1);
     assert_true(is_fresh());
