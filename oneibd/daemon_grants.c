@@ -17,8 +17,6 @@
 
 /* At the start: how long nodes have time to say which lists they follow and what they have. */
 #define FIRST_REPORTS_MS 2000.0
-/* How often one host may have VMs looked at. */
-#define WANTS_A_SECOND 16
 /* News for which nobody waits. */
 #define LATER_MS 1000.0
 /* Since when a host is one that is cut off: a finding, and not for the scheduler. */
@@ -26,23 +24,13 @@
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-/* Whatever a node asks for, oned is not asked more than so often. */
-static bool may_ask(struct oneib_node *node, double now)
-{
-    if (now - node->wants_since >= 1000) {
-        node->wants_since = now;
-        node->wants = 0;
-    }
-    return node->wants++ < WANTS_A_SECOND;
-}
-
 /* At once, and again half a second later: oned publishes before it writes down. */
 static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
                            const struct oneib_want_message *want)
 {
     const double now = oneib_now_ms();
     const struct oneib_event event = {.kind = ONEIB_EVENT_VM, .id = want->vm_id};
-    if (!may_ask(node, now))
+    if (!oneib_node_may_want(node, now))
         return;
     oneib_event_note(&daemon->queue, event);
     oneib_reread_note(&daemon->reread, now, event);

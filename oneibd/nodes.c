@@ -299,6 +299,15 @@ bool oneib_node_is_doubled(const struct oneib_node *node, double now)
     return node->doubled_at >= 0 && now - node->doubled_at < ONEIB_NODE_DOUBLED_MS;
 }
 
+bool oneib_node_may_want(struct oneib_node *node, double now)
+{
+    if (now - node->wants_since >= 1000) {
+        node->wants_since = now;
+        node->wants = 0;
+    }
+    return node->wants++ < ONEIB_NODE_WANTS_A_SECOND;
+}
+
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now)
 {
     if (node->heard_at < 0)

@@ -21,6 +21,8 @@
  * good as silent for so long after the second one. A host that has been started anew is not heard
  * for longer than that before. */
 #define ONEIB_NODE_DOUBLED_MS (2 * ONEIB_NODE_SILENT_MS)
+/* How often one host may have VMs looked at, whatever its node asks for. */
+#define ONEIB_NODE_WANTS_A_SECOND 16
 /* So many lists that a node has not said to follow are remembered by themselves. */
 #define ONEIB_NODE_OWED 16
 
@@ -55,7 +57,7 @@ struct oneib_node {
     size_t port_count;
     uint16_t unseen; /* as it reported last: VFs of mlx5 whose own ports it cannot read */
     enum oneib_node_state seen; /* its state when somebody looked last */
-    double wants_since;         /* of whoever bounds what it may ask for: so often since then */
+    double wants_since;         /* it has had VMs looked at so often since then */
     unsigned wants;
     struct oneib_told told;
     struct oneib_key_ages key_ages; /* the writer's, while it believes another daemon */
@@ -105,6 +107,8 @@ bool oneib_node_may_be_told(const struct oneib_node *node, size_t held);
 void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                       const struct oneib_report_message *report, double now);
 
+/* Whether it may have another VM looked at; counts it. */
+bool oneib_node_may_want(struct oneib_node *node, double now);
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now);
 /* Another host's probe reports its key, and this machine was not heard before that: it may be a
  * clone. It is AWAITED at best: it is granted what the host is, and nothing that it says it has not

@@ -598,6 +598,23 @@ static void what_a_node_had_at_first_counts_until_it_follows_us(void **state)
     assert_false(was_told(42, 2010));
 }
 
+static unsigned looks_wanted_at(struct oneib_node *node, double now)
+{
+    unsigned looks = 0;
+    for (unsigned i = 0; i < 3 * ONEIB_NODE_WANTS_A_SECOND; i++)
+        looks += oneib_node_may_want(node, now);
+    return looks;
+}
+
+static void a_node_has_vms_looked_at_sixteen_times_a_second(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    assert_int_equal(looks_wanted_at(node, 5000), 16);
+    assert_int_equal(looks_wanted_at(node, 5999), 0);
+    assert_int_equal(looks_wanted_at(node, 6000), 16);
+}
+
 static void what_is_known_goes_with_the_key(void **state)
 {
     (void)state;
@@ -658,6 +675,7 @@ int main(void)
         test(a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it),
         test(what_a_node_has_at_first_counts_for_a_while),
         test(what_a_node_had_at_first_counts_until_it_follows_us),
+        test(a_node_has_vms_looked_at_sixteen_times_a_second),
         test(what_is_known_goes_with_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
