@@ -2,252 +2,63 @@
 /* Which port of which switch each end port is linked to, and switching such ports off and on. */
 #include "fabric/fabric_internal.h"
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "fabric/fabric_walk.h"
 
 #include <inttypes.h>
 
 /* PortInfo.PortState: what a port is told to be for its physical state to change (14.2.5.6). */
 #define STATE_DOWN 1
 
-struct known_switch {
-    oneib_guid node_guid, port_guid;
-    struct oneib_route route;
-};
+/* ---- which links there are ------------------------------------------------------------------- */
 
-struct job {
-    uint16_t attribute; /* PortInfo of a switch's port, or NodeInfo of who is behind it */
-    size_t from;        /* the switch; NO_SWITCH: the own node */
-    uint8_t port;       /* 0: the node itself */
-    size_t link;        /* of NodeInfo: whose other end is asked */
-};
-#define NO_SWITCH SIZE_MAX
-
-struct walk {
-    struct oneib_fabric *fabric;
-    size_t switches_max;
-    struct known_switch *switches;
-    size_t switch_count, switch_capacity;
-    struct job *jobs;
-    size_t job_count, job_capacity, job_next;
-    struct oneib_switch_link *links; /* a port of a switch that has answered */
-    size_t link_count, link_capacity;
-    size_t *link_switches; /* whose it is, for each of them */
-    size_t link_switch_capacity;
-    size_t unanswered; /* questions */
-};
-
-static void add_job(struct walk *walk, struct job job)
+static struct oneib_switch_link link_at(const struct oneib_walk *walk,
+                                        const struct oneib_met_port *port)
 {
-    ONEIB_APPEND(walk->jobs, walk->job_count, walk->job_capacity, job);
-}
-
-static void add_link(struct walk *walk, const struct job *job, uint8_t physical)
-{
-    ONEIB_RESERVE(walk->link_switches, walk->link_switch_capacity, walk->link_count + 1);
-    walk->link_switches[walk->link_count] = job->from;
-    ONEIB_APPEND(walk->links, walk->link_count, walk->link_capacity,
-                 (struct oneib_switch_link){.switch_guid = walk->switches[job->from].node_guid,
-                                            .switch_port = job->port,
-                                            .physical = physical});
-}
-
-/* ---- asking ---------------------------------------------------------------------------------- */
-
-static struct oneib_route route_to(const struct walk *walk, const struct job *job)
-{
-    struct oneib_route route = {0};
-    if (job->from != NO_SWITCH)
-        route = walk->switches[job->from].route;
-    if (job->port && job->attribute == IB_ATTR_NODE_INFO)
-        route.path[++route.hops] = job->port;
-    return route;
-}
-
-/* Who is behind a port is not known before the answer: 0. */
-static oneib_guid who_is_asked(const struct walk *walk, const struct job *job)
-{
-    if (job->from == NO_SWITCH)
-        return job->port ? 0 : walk->fabric->port_guid;
-    return job->attribute == IB_ATTR_PORT_INFO ? walk->switches[job->from].port_guid : 0;
-}
-
-static bool next_job(void *context, struct oneib_mad_request *request)
-{
-    struct walk *walk = context;
-    if (walk->job_next == walk->job_count)
-        return false;
-    const struct job *job = &walk->jobs[walk->job_next];
-    const struct oneib_route route = route_to(walk, job);
-    *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_DIRECT_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = job->attribute,
-        .modifier = job->attribute == IB_ATTR_PORT_INFO ? job->port : 0,
-        .hops = route.hops,
-        .to = who_is_asked(walk, job),
-        .tag = walk->job_next++,
-    };
-    memcpy(request->path, route.path, sizeof(request->path));
-    return true;
-}
-
-/* ---- answers --------------------------------------------------------------------------------- */
-
-static bool is_known(const struct walk *walk, oneib_guid node_guid)
-{
-    for (size_t i = 0; i < walk->switch_count; i++)
-        if (walk->switches[i].node_guid == node_guid)
-            return true;
-    return false;
-}
-
-/* A switch that is met for the first time; its own ports are asked for then. */
-static void meet_switch(struct walk *walk, const struct job *job, uint8_t *info)
-{
-    const oneib_guid node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
-    const struct oneib_route route = route_to(walk, job);
-    if (is_known(walk, node_guid) || walk->switch_count == walk->switches_max ||
-        route.hops + 1 >= ONEIB_PATH_SIZE)
-        return;
-    const size_t index = walk->switch_count;
-    ONEIB_APPEND(
-        walk->switches, walk->switch_count, walk->switch_capacity,
-        (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route});
-    const uint32_t ports = mad_get_field(info, 0, IB_NODE_NPORTS_F);
-    for (uint32_t port = 1; port <= ports && port <= UINT8_MAX; port++)
-        add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port, 0});
-}
-
-/* The own node: from a switch the walk begins here, else with who is behind the port. */
-static void meet_self(struct walk *walk, const struct job *job, uint8_t *info)
-{
-    if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH) {
-        meet_switch(walk, job, info);
-        return;
+    struct oneib_switch_link link = {.switch_guid = walk->met[port->at].guid,
+                                     .switch_port = port->number,
+                                     .physical = port->physical};
+    if (port->behind != ONEIB_NOWHERE) {
+        const struct oneib_met *behind = &walk->met[port->behind];
+        link.node_type = behind->type;
+        link.node_guid = behind->guid;
+        link.port_guid = behind->port_guid;
     }
-    add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, walk->fabric->port.number, 0});
+    return link;
 }
 
-static void note_who(struct walk *walk, const struct job *job, uint8_t *info)
+static void keep_links(const struct oneib_walk *walk, struct oneib_fabric_links *links)
 {
-    struct oneib_switch_link *link = &walk->links[job->link];
-    link->node_type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F);
-    link->node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
-    link->port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
-}
-
-static void take_node_info(struct walk *walk, const struct job *job, uint8_t *info)
-{
-    if (job->port == 0) {
-        meet_self(walk, job, info);
-        return;
-    }
-    if (job->from != NO_SWITCH) /* else two adapters may be back to back */
-        note_who(walk, job, info);
-    if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH)
-        meet_switch(walk, job, info);
-}
-
-/* A query through a port whose link is down would only run into its time-out. */
-static void take_port_info(struct walk *walk, const struct job *job, uint8_t *info)
-{
-    const uint8_t physical = (uint8_t)mad_get_field(info, 0, IB_PORT_PHYS_STATE_F);
-    add_link(walk, job, physical);
-    if (physical != ONEIB_PHYSICAL_LINK_UP)
-        return;
-    add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->from, job->port, walk->link_count - 1});
-}
-
-/* Who does not answer is not known; that stops nothing. */
-static int take_answer(void *context, const struct oneib_mad_answer *answer,
-                       struct oneib_error *err)
-{
-    struct walk *walk = context;
-    const struct job job = walk->jobs[answer->request->tag];
-    (void)err;
-    if (answer->error || answer->status) {
-        walk->unanswered++;
-        return 0;
-    }
-    uint8_t *info = oneib_smp_data(answer);
-    if (job.attribute == IB_ATTR_NODE_INFO) {
-        take_node_info(walk, &job, info);
-        return 0;
-    }
-    take_port_info(walk, &job, info);
-    return 0;
-}
-
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-ONEIB_ORDER_BY(compare_links, struct oneib_switch_link, port_guid);
-
-static oneib_guid switch_of(const struct walk *walk, oneib_guid port_guid)
-{
-    const struct oneib_switch_link wanted = {.port_guid = port_guid};
-    if (walk->link_count == 0 || port_guid == 0)
-        return 0;
-    const struct oneib_switch_link *link =
-        ONEIB_FIND(&wanted, walk->links, walk->link_count, compare_links);
-    return link && link->node_type != ONEIB_NODE_SWITCH ? link->switch_guid : 0;
-}
-
-static int walk_all(struct walk *walk, struct oneib_error *err)
-{
-    const struct oneib_mad_exchange exchange = {next_job, take_answer, walk};
-    add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, 0, 0});
-    return oneib_mad_run(&walk->fabric->port, &exchange, err);
-}
-
-static void clear_walk(struct walk *walk)
-{
-    free(walk->switches);
-    free(walk->jobs);
-    free(walk->links);
-    free(walk->link_switches);
-}
-
-int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
-                          const oneib_guid *ports, oneib_guid *switches, size_t count,
-                          struct oneib_error *err)
-{
-    struct walk walk = {.fabric = fabric, .switches_max = subnet->port_count};
-    const int result = walk_all(&walk, err);
-    ONEIB_SORT(walk.links, walk.link_count, compare_links);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        switches[i] = switch_of(&walk, ports[i]);
-    clear_walk(&walk);
-    return result < 0 ? oneib_wrap(err, "finding the switches of end ports") : 0;
-}
-
-/* ---- switching a port off and on ------------------------------------------------------------- */
-
-static void keep_links(struct walk *walk, struct oneib_fabric_links *links)
-{
-    links->routes = oneib_alloc(walk->link_count + 1, sizeof(*links->routes));
-    for (size_t i = 0; i < walk->link_count; i++) {
-        const struct known_switch *known = &walk->switches[walk->link_switches[i]];
-        links->routes[i] = known->route;
-        links->routes[i].to = known->port_guid;
-    }
-    links->items = walk->links;
-    links->count = walk->link_count;
+    links->items = oneib_alloc(walk->port_count + 1, sizeof(*links->items));
+    links->routes = oneib_alloc(walk->port_count + 1, sizeof(*links->routes));
+    links->count = walk->port_count;
     links->unanswered = walk->unanswered;
-    walk->links = NULL;
+    for (size_t i = 0; i < links->count; i++) {
+        links->items[i] = link_at(walk, &walk->ports[i]);
+        links->routes[i] = oneib_walk_route(walk, walk->ports[i].at);
+    }
+}
+
+static int read_links(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                      struct oneib_fabric_links *links, struct oneib_error *err)
+{
+    struct oneib_walk walk = {
+        .port = &fabric->port, .own = fabric->port_guid, .switches_max = subnet->port_count};
+    *links = (struct oneib_fabric_links){0};
+    const int result = oneib_walk(&walk, err);
+    if (result == 0)
+        keep_links(&walk, links);
+    oneib_walk_clear(&walk);
+    return result;
 }
 
 int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
                             struct oneib_fabric_links *links, struct oneib_error *err)
 {
-    struct walk walk = {.fabric = fabric, .switches_max = subnet->port_count};
-    *links = (struct oneib_fabric_links){0};
-    int result = walk_all(&walk, err);
-    if (result == 0)
-        keep_links(&walk, links);
-    clear_walk(&walk);
-    return result < 0 ? oneib_wrap(err, "finding who is linked to which switch") : 0;
+    return read_links(fabric, subnet, links, err) < 0
+               ? oneib_wrap(err, "finding who is linked to which switch")
+               : 0;
 }
 
 void oneib_fabric_links_clear(struct oneib_fabric_links *links)
@@ -256,6 +67,33 @@ void oneib_fabric_links_clear(struct oneib_fabric_links *links)
     free(links->routes);
     *links = (struct oneib_fabric_links){0};
 }
+
+ONEIB_ORDER_BY(compare_links, struct oneib_switch_link, port_guid);
+
+static oneib_guid switch_of(const struct oneib_fabric_links *links, oneib_guid port_guid)
+{
+    const struct oneib_switch_link wanted = {.port_guid = port_guid};
+    if (port_guid == 0)
+        return 0;
+    const struct oneib_switch_link *link =
+        ONEIB_FIND(&wanted, links->items, links->count, compare_links);
+    return link && link->node_type != ONEIB_NODE_SWITCH ? link->switch_guid : 0;
+}
+
+int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                          const oneib_guid *ports, oneib_guid *switches, size_t count,
+                          struct oneib_error *err)
+{
+    oneib_autofabriclinks struct oneib_fabric_links links;
+    if (read_links(fabric, subnet, &links, err) < 0)
+        return oneib_wrap(err, "finding the switches of end ports");
+    ONEIB_SORT(links.items, links.count, compare_links); /* their routes are not looked at */
+    for (size_t i = 0; i < count; i++)
+        switches[i] = switch_of(&links, ports[i]);
+    return 0;
+}
+
+/* ---- switching a port off and on ------------------------------------------------------------- */
 
 /* Asks the switch along its route; `info` is its answer's data. */
 static int ask_switch(struct oneib_fabric *fabric, const struct oneib_route *route, uint8_t method,
