@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The laboratory itself: a fabric comes up, opensm becomes its master, and partitions follow their
  * file. */
+#include "../ports.h"
+#include "base/listen.h"
 #include "lab.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -215,6 +217,22 @@ static void a_program_is_run_with_its_output_and_status_and_ended_in_time(void *
     lab_output_clear(&output);
 }
 
+static void a_port_is_kept_for_its_server_while_that_is_down(void **state)
+{
+    (void)state;
+    const unsigned port = free_port();
+    char address[32];
+    uint16_t bound;
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    for (int i = 0; i < 2; i++) {
+        assert_false(keep_port(port)); /* by another test */
+        const int fd = oneib_listen(address, "test", &bound, &err);
+        ok(fd);
+        assert_false(keep_port(port));
+        close(fd);
+    }
+}
+
 static void closing_a_lab_leaves_no_directory_and_no_process(void **state)
 {
     (void)state;
@@ -253,6 +271,7 @@ int main(void)
         on_fabric(an_unlinked_host_does_not_answer_until_it_is_linked_again),
         on_fabric(two_fabrics_stand_side_by_side),
         on_fabric(a_program_is_run_with_its_output_and_status_and_ended_in_time),
+        cmocka_unit_test(a_port_is_kept_for_its_server_while_that_is_down),
         cmocka_unit_test(closing_a_lab_leaves_no_directory_and_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
