@@ -113,11 +113,13 @@ struct oneib_daemon {
     bool oned_is_away;                    /* the last turn could not look at it */
     double fence_at;                      /* when ports of fenced hosts are looked at next, */
     double fence_again;                   /* and when at the earliest, if somebody asks */
-    struct oneib_findings level_findings; /* of service levels, when they were looked at last, */
+    struct oneib_findings level_findings; /* of groups and levels, when they were looked at last, */
     double levels_at;                     /* and when they are looked at next, at the earliest */
+    struct oneib_error levels_error;      /* why they could not be; code NONE: they could */
     struct oneib_routes routes;           /* likewise; empty where there are no classes */
     struct oneib_findings sharing_findings; /* of clusters that meet on them */
     double links_at;                        /* when the placer's file is written next */
+    struct oneib_error links_error;         /* why it could not be; code NONE: it could */
     struct oneib_findings host_findings;    /* of writing to hosts */
     bool hosts_wait;                        /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
@@ -217,9 +219,10 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct 
 void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
                               size_t *count);
 
-/* levels.c: whether ports and paths have the service levels of the classes (sync/levels.h): into
- * level_findings and metrics. Nothing where there are no classes, or it was looked not long ago. */
-int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error *err);
+/* levels.c: whether clusters have their multicast groups, and ports and paths the service levels of
+ * the classes (sync/levels.h): into level_findings and metrics, or levels_error. Nothing where it
+ * was looked not long ago. */
+void oneib_daemon_read_at_levels(struct oneib_daemon *daemon);
 /* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
  * Asks nobody. */
 void oneib_daemon_find_sharing(struct oneib_daemon *daemon);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether the fabric treats service levels as the operator's classes say. */
+/* Whether clusters have their multicast groups, and the fabric treats service levels as the
+ * operator's classes say. */
 #include "base/clock.h"
 #include "oneibd/daemon.h"
 #include "sync/levels.h"
@@ -25,20 +26,20 @@ static int look(struct oneib_daemon *daemon, struct oneib_levels_result *result,
     return 0;
 }
 
-int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error *err)
+void oneib_daemon_read_at_levels(struct oneib_daemon *daemon)
 {
     struct oneib_levels_result result;
     const double began = oneib_now_ms();
     if (!daemon->fabric || began < daemon->levels_at)
-        return 0;
-    const int outcome = look(daemon, &result, err);
+        return;
+    daemon->levels_error = (struct oneib_error){0};
+    const int outcome = look(daemon, &result, &daemon->levels_error);
     const double ended = oneib_now_ms();
     daemon->levels_at = ended + (ended - began) * SHARE;
     if (outcome < 0)
-        return -1;
+        return;
     daemon->metrics.level_ports = result.port_drift;
     daemon->metrics.level_clusters = result.cluster_drift;
-    return 0;
 }
 
 void oneib_daemon_find_sharing(struct oneib_daemon *daemon)

@@ -83,26 +83,30 @@ static int write_file(const struct oneib_daemon *daemon, const struct oneib_link
 }
 
 /* The routes are borrowed. */
-static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
+static void write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_autolinks struct oneib_links links = {.routes = daemon->routes};
     add_hosts(&daemon->snapshot.cloud, &links);
     add_clusters(&daemon->snapshot, &links);
-    const int status = write_file(daemon, &links, err);
+    write_file(daemon, &links, err);
     daemon->routes = links.routes;
     links.routes = (struct oneib_routes){0};
-    return status;
+}
+
+static bool is_to_write_links(const struct oneib_daemon *daemon)
+{
+    return daemon->config.qos.links_file && daemon->settled && !daemon->oned_is_away &&
+           daemon->sm != ONEIB_SM_STANDBY && daemon->routes.hop_count > 0;
 }
 
 /* What is not known any more is not written: the file grows old, and is not relied on. */
 void oneib_daemon_write_links(struct oneib_daemon *daemon)
 {
-    struct oneib_error failure;
     const double now = oneib_now_ms();
-    if (!daemon->config.qos.links_file || !daemon->settled || daemon->oned_is_away ||
-        daemon->sm == ONEIB_SM_STANDBY || daemon->routes.hop_count == 0 || now < daemon->links_at)
+    if (now < daemon->links_at)
         return;
-    if (write_links(daemon, &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
+    daemon->links_error = (struct oneib_error){0};
+    if (is_to_write_links(daemon))
+        write_links(daemon, &daemon->links_error);
     daemon->links_at = now + PAUSE_MS;
 }

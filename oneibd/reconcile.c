@@ -102,12 +102,23 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
-static void note_entry(const struct oneib_daemon *daemon, struct oneib_findings *findings)
+static void note_failure(const struct oneib_error *failure, const char *code, const char *what,
+                         struct oneib_findings *findings)
 {
-    if (daemon->entry_error.code != ONEIB_ERROR_NONE)
-        oneib_findings_note(findings, ONEIB_WARNING, "daemon-unknown",
-                            "mend that; it is tried again by itself",
-                            "nodes cannot learn of this oneibd: %s", daemon->entry_error.text);
+    if (failure->code != ONEIB_ERROR_NONE)
+        oneib_findings_note(findings, ONEIB_WARNING, code, "mend that; it is tried again by itself",
+                            "%s: %s", what, failure->text);
+}
+
+/* What went wrong beside the partitions, which do not depend on it. */
+static void note_failures(const struct oneib_daemon *daemon, struct oneib_findings *findings)
+{
+    note_failure(&daemon->entry_error, "daemon-unknown", "nodes cannot learn of this oneibd",
+                 findings);
+    note_failure(&daemon->levels_error, "levels-unread",
+                 "multicast groups and service levels could not be looked at", findings);
+    note_failure(&daemon->links_error, "links-unwritten",
+                 "the scheduler's placer is not told of links", findings);
 }
 
 static void report(struct oneib_daemon *daemon, const struct oneib_verification *verification)
@@ -124,7 +135,7 @@ static void report(struct oneib_daemon *daemon, const struct oneib_verification 
     oneib_findings_copy(&daemon->twin_findings, 0, &now);
     oneib_findings_copy(&daemon->sharing_findings, 0, &now);
     oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now);
-    note_entry(daemon, &now);
+    note_failures(daemon, &now);
     oneib_findings_sort(&now);
     for (size_t i = 0; i < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] = oneib_findings_count(&now, (enum oneib_severity)i);
@@ -165,13 +176,11 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
 static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
                            bool subnet_is_new)
 {
-    struct oneib_error failure;
     if (!daemon->settled || result->outcome == ONEIB_STANDBY)
         return;
-    const bool is_new = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
-    if (subnet_is_new && oneib_daemon_read_at_levels(daemon, &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
-    else if (is_new)
+    if (subnet_is_new)
+        oneib_daemon_read_at_levels(daemon);
+    if (subnet_is_new || result->outcome != ONEIB_UNCHANGED)
         oneib_daemon_find_sharing(daemon);
 }
 

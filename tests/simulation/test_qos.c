@@ -553,6 +553,24 @@ static void the_placers_file_has_links_and_clusters_and_is_never_old(void **stat
     daemon_end();
 }
 
+/* Partitions do not depend on it. */
+static void a_placers_file_that_cannot_be_written_is_told_of_and_no_ill_health(void **state)
+{
+    (void)state;
+    char qos[512];
+    snprintf(qos, sizeof qos,
+             "qos = { classes = [\"silver: weight 32, SL 3\"]; links_file = \"%s\"; };",
+             lab_path(scene(), "missing/links"));
+    daemon_start_with(NULL, DAEMON_QUICK " verify = 1000;", qos);
+    scene_vm(scene_network("silver", "", "IB_CLASS=silver"), 1);
+    await_said("links-unwritten: the scheduler's placer is not told of links: ");
+    await_health(200, "ok");
+    assert_false(daemon_said("works again"));
+    assert_int_equal(mkdir(lab_path(scene(), "missing"), 0755), 0);
+    await_said("no more links-unwritten");
+    daemon_end();
+}
+
 /* The line of the text that has these words. */
 static const char *line_with(const char *text, const char *words)
 {
@@ -693,6 +711,8 @@ int main(void)
                     oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
         DAEMON_CASE(daemon_raise, an_edited_copy_of_the_level_moves_nobody_and_is_put_right),
         DAEMON_CASE(daemon_raise, the_placers_file_has_links_and_clusters_and_is_never_old),
+        DAEMON_CASE(daemon_raise,
+                    a_placers_file_that_cannot_be_written_is_told_of_and_no_ill_health),
         DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
         DAEMON_CASE(daemon_raise,
                     a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody),
