@@ -324,30 +324,29 @@ static bool send_to(const struct oneib_grants_server *server, const struct peer 
            zmq_send(server->router, bytes, length, ZMQ_DONTWAIT) >= 0;
 }
 
+/* NULL: it is not admitted, or has not been heard. */
+static const struct peer *find_connected(const struct oneib_grants_server *server,
+                                         const uint8_t node[ONEIB_PUBLIC_KEY_SIZE])
+{
+    const struct peer *peer = find_peer(server, node);
+    return peer && peer->route_length > 0 ? peer : NULL;
+}
+
 int oneib_grants_server_send_bytes(struct oneib_grants_server *server,
                                    const uint8_t node[ONEIB_PUBLIC_KEY_SIZE], const void *bytes,
                                    size_t length, bool *sent, struct oneib_error *err)
 {
-    const struct peer *peer = find_peer(server, node);
+    const struct peer *peer = find_connected(server, node);
     *sent = false;
-    if (!peer || peer->route_length == 0)
+    if (!peer)
         return 0;
     *sent = send_to(server, peer, bytes, length);
     const int error = zmq_errno();
     see_what_arrived(server);
-    if (*sent)
-        return 0;
-    if (is_out_of_reach(error))
+    if (*sent || is_out_of_reach(error))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "sending to the service of a node: %s",
                       zmq_strerror(error));
-}
-
-static bool is_connected(const struct oneib_grants_server *server,
-                         const uint8_t node[ONEIB_PUBLIC_KEY_SIZE])
-{
-    const struct peer *peer = find_peer(server, node);
-    return peer && peer->route_length > 0;
 }
 
 int oneib_grants_server_send(struct oneib_grants_server *server,
@@ -356,7 +355,7 @@ int oneib_grants_server_send(struct oneib_grants_server *server,
                              struct oneib_error *err)
 {
     *sent = false;
-    if (!is_connected(server, node))
+    if (!find_connected(server, node))
         return 0;
     address_to(message, node);
     const size_t length =

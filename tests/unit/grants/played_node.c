@@ -102,6 +102,11 @@ bool played_node_say_bytes(struct played_node *node, const void *bytes, size_t l
     return zmq_send(node->socket, bytes, length, ZMQ_DONTWAIT) >= 0;
 }
 
+bool played_node_begin_to_say(struct played_node *node, const void *bytes, size_t length)
+{
+    return zmq_send(node->socket, bytes, length, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0;
+}
+
 bool played_node_say(struct played_node *node, const struct oneib_grants_message *message)
 {
     static uint8_t bytes[ONEIB_GRANTS_MESSAGE_MAX];

@@ -30,6 +30,8 @@ void played_node_close(struct played_node *node);
 /* False when it would wait. */
 bool played_node_say_bytes(struct played_node *node, const void *bytes, size_t length);
 bool played_node_say(struct played_node *node, const struct oneib_grants_message *message);
+/* A frame of a message that is not at its end. */
+bool played_node_begin_to_say(struct played_node *node, const void *bytes, size_t length);
 /* The next frame's length, into bytes[ONEIB_GRANTS_MESSAGE_MAX]; 0: none within so many
  * milliseconds. */
 size_t played_node_hear_bytes(struct played_node *node, uint8_t *bytes, int timeout_ms);
