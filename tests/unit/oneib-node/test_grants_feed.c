@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a node's service tells oneibd, and what it believes of it. */
 #include "grants_feed_scene.h"
+#include <stdlib.h>
+#include <unistd.h>
 
 /* As in grants_feed.c. */
 #define TAKEN_MAX 64
@@ -25,6 +27,35 @@ static void oneib_grants_is_told_this_hosts_key_and_the_daemons(void **state)
     assert_int_equal(supervisor_standin.starts, 1);
 }
 
+/* An image that was made of a host has its machine id, and must not have its key. */
+static void another_machine_has_another_key(void **state)
+{
+    (void)state;
+    struct oneib_curve_pair pair, again, others;
+    char *path = tree_path("/etc/machine-id");
+    tree_write("0123456789abcdef0123456789abcdef", "/etc/machine-id");
+    assert_int_equal(oneib_grants_read_pair(&pair, &err), 0);
+    assert_int_equal(truncate(path, 32), 0); /* nothing behind the last digit */
+    free(path);
+    assert_int_equal(oneib_grants_read_pair(&again, &err), 0);
+    assert_memory_equal(&again, &pair, sizeof pair);
+    tree_write("0123456789abcdef0123456789abcdee", "/etc/machine-id");
+    assert_int_equal(oneib_grants_read_pair(&others, &err), 0);
+    assert_memory_not_equal(others.public, pair.public, sizeof pair.public);
+    tree_write("0123456789abcdef", "/etc/machine-id");
+    assert_int_equal(oneib_grants_read_pair(&others, &err), -1);
+    assert_non_null(strstr(err.text, "/etc/machine-id has no machine id"));
+}
+
+static void the_probe_is_told_the_public_half_of_the_key(void **state)
+{
+    (void)state;
+    char told[2 * ONEIB_KEY_TEXT_SIZE], digits[ONEIB_KEY_TEXT_SIZE];
+    oneib_key_format(node.public, digits);
+    tree_read(told, sizeof told, ONEIB_NODE_PUBLIC_FILE);
+    assert_string_equal(told, digits);
+}
+
 static void who_connects_is_challenged_and_told_what_there_is(void **state)
 {
     (void)state;
@@ -43,9 +74,15 @@ static void who_connects_is_challenged_and_told_what_there_is(void **state)
 static void a_report_says_which_start_of_the_kernel_it_is_of(void **state)
 {
     (void)state;
-    uint8_t boot[ONEIB_NONCE_SIZE], none[ONEIB_NONCE_SIZE] = {0};
-    oneib_grants_read_boot(boot);
-    assert_memory_not_equal(boot, none, sizeof boot);
+    uint8_t boot[ONEIB_NONCE_SIZE];
+    unsigned byte;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    assert_non_null(file);
+    for (size_t i = 0; i < sizeof boot; i++) {
+        assert_int_equal(fscanf(file, "%2x%*[-]", &byte), 1);
+        boot[i] = (uint8_t)byte;
+    }
+    fclose(file);
     connect_daemon(0);
     assert_memory_equal(heard[0].report.boot, boot, sizeof boot);
 }
@@ -490,6 +527,38 @@ static void the_only_one_that_is_known_is_believed_for_its_subnet_manager_too(vo
     assert_true(has_list() && is_fresh());
 }
 
+#define SM_LID "/sys/class/infiniband/mlx5_%d/ports/%d/sm_lid"
+#define STATE "/sys/class/infiniband/mlx5_%d/ports/%d/state"
+
+static void assert_lids(const uint16_t *wanted, size_t count)
+{
+    uint16_t lids[ONEIB_GRANTS_LIDS_MAX];
+    assert_int_equal(oneib_grants_read_lids(lids), count);
+    assert_memory_equal(lids, wanted, count * sizeof *lids);
+}
+
+/* A port that is down, or that no subnet manager has come to, speaks for no daemon. */
+static void the_subnet_managers_lid_counts_of_each_active_port_that_has_one(void **state)
+{
+    (void)state;
+    const struct tree_hca first = {.driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0", .ports = 2};
+    const struct tree_hca second = {
+        .name = "mlx5_1", .driver = ONEIB_HCA_MLX5, .pci = "0000:05:00.0", .ports = 2};
+    tree_add_hca(&first);
+    tree_add_hca(&second);
+    tree_write("0x8", SM_LID, 0, 1);
+    tree_write("0xffff", SM_LID, 0, 2);
+    tree_write("0x9", SM_LID, 1, 1);
+    tree_write("0xa", SM_LID, 1, 2);
+    assert_lids((const uint16_t[]){0x8, 0xffff, 0x9, 0xa}, 4);
+    tree_write("2: INIT", STATE, 0, 1);
+    tree_write("0x0", SM_LID, 0, 2);
+    tree_write("0x10000", SM_LID, 1, 1);
+    assert_lids((const uint16_t[]){0xa}, 1);
+    tree_remove("/sys/class/infiniband/mlx5_1/ports/2/state");
+    assert_lids(NULL, 0);
+}
+
 static void what_no_oneibd_says_is_passed_over(void **state)
 {
     (void)state;
@@ -587,6 +656,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH(oneib_grants_is_told_this_hosts_key_and_the_daemons),
+        WITH(another_machine_has_another_key),
+        WITH(the_probe_is_told_the_public_half_of_the_key),
         WITH(who_connects_is_challenged_and_told_what_there_is),
         WITH(a_report_says_which_start_of_the_kernel_it_is_of),
         WITH(who_is_not_connected_is_told_nothing),
@@ -611,6 +682,7 @@ int main(void)
         WITH(only_what_a_daemon_has_signed_itself_is_believed),
         WITH(what_is_for_another_node_is_not_believed),
         WITH(the_only_one_that_is_known_is_believed_for_its_subnet_manager_too),
+        WITH(the_subnet_managers_lid_counts_of_each_active_port_that_has_one),
         WITH(what_no_oneibd_says_is_passed_over),
         WITH(what_is_wanted_is_told_to_all_while_none_is_believed),
         WITH(what_is_wanted_is_told_to_the_believed_one_alone),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a node's service does when oneib-grants, or a file, is not well, and whom it believes then. */
 #include "grants_feed_scene.h"
+#include <errno.h>
 
 /* As in grants_feed.c, and child.c. */
 #define SILENCE_MS 15000
@@ -326,6 +327,30 @@ static void a_damaged_file_of_daemons_is_mended_by_root_alone(void **state)
     assert_why("not connected to oneibd at tcp://front1:7777");
 }
 
+/* As little can be said where it cannot be read. */
+static void a_file_of_daemons_that_cannot_be_read_lets_nobody_in(void **state)
+{
+    (void)state;
+    tree_set_mode(0, ONEIB_DAEMONS_FILE);
+    reopen_feed();
+    change_daemons();
+    const int status = announce(false);
+    tree_set_mode(0600, ONEIB_DAEMONS_FILE);
+    assert_int_equal(status, -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_kept("tcp://front1:7777");
+}
+
+static void the_directory_of_daemons_is_made(void **state)
+{
+    (void)state;
+    tree_remove("/var/lib/oneib-node");
+    change_daemons();
+    errno = 0;
+    assert_int_equal(announce(true), 0);
+    assert_kept("tcp://other:7777");
+}
+
 static void without_a_key_nothing_is_started_and_the_daemons_stay(void **state)
 {
     (void)state;
@@ -367,6 +392,8 @@ int main(void)
         WITH(daemons_that_are_none_are_refused),
         WITH(daemons_that_cannot_be_kept_are_not_believed),
         WITH(a_damaged_file_of_daemons_is_mended_by_root_alone),
+        WITH(a_file_of_daemons_that_cannot_be_read_lets_nobody_in),
+        WITH(the_directory_of_daemons_is_made),
         WITH(without_a_key_nothing_is_started_and_the_daemons_stay),
     };
     tree_open();
