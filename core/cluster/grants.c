@@ -392,7 +392,7 @@ static void hold_grants(struct work *work)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-ONEIB_ORDER_BY(compare_holders, struct guid_holder, vm_id, nic_id, host_id);
+ONEIB_ORDER_BY(compare_holders, struct guid_holder, vm_id, nic_id);
 
 static void add_holder(struct work *work, const struct guid_holder *holder)
 {

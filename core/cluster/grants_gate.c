@@ -109,7 +109,7 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
     return &gating->ports[first];
 }
 
-ONEIB_ORDER_BY(compare_ports, struct gated_port, guid, host_id);
+ONEIB_ORDER_BY(compare_ports, struct gated_port, guid);
 
 /* Of what VFs its adapter has nobody tells. */
 static void list_unreported(struct gating *gating)

@@ -4,7 +4,7 @@
 #include "base/order.h"
 #include <stdlib.h>
 
-ONEIB_ORDER_BY(compare_pairs, struct oneib_member_port, member, port);
+ONEIB_ORDER_BY(compare_pairs, struct oneib_member_port, member);
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
