@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../base/random_source.h"
 #include "cloud_builder.h"
+#include "cluster/port_index.h"
 
 static void sorting_orders_networks_hosts_and_attachments(void **state)
 {
@@ -173,6 +174,23 @@ static void a_state_that_opennebula_does_not_have_is_unknown_and_nothing_is_hear
     assert_false(oneib_host_is_heard(-1));
 }
 
+static void a_port_is_found_by_its_guid_whichever_host_has_it(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_port_index index;
+    for (uint32_t id = 1; id <= 2; id++) {
+        struct oneib_host *host = add_empty_host(scene, id);
+        add_port(scene, host, "mlx4_0", 1, id == 1 ? 0x72 : 0x71);
+        add_port(scene, host, "mlx4_0", 2, id == 1 ? 0x73 : 0x72);
+    }
+    oneib_port_index_make(&scene->cloud, &index);
+    assert_int_equal(oneib_port_index_find(&index, 0x71)->host->id, 2);
+    assert_int_equal(oneib_port_index_find(&index, 0x72)->host->id, 1);
+    assert_int_equal(oneib_port_index_find(&index, 0x73)->port->port, 2);
+    assert_null(oneib_port_index_find(&index, 0x74));
+    oneib_port_index_clear(&index);
+}
+
 /* ---- whose reservation a network is ---------------------------------------------------------- */
 
 static void leases_to(struct oneib_network *network, uint32_t reservation)
@@ -290,6 +308,7 @@ int main(void)
         SCENE_TEST(a_host_may_hold_so_many_keys_and_no_more),
         SCENE_TEST(no_address_is_leased_to_nobody),
         SCENE_TEST(a_state_that_opennebula_does_not_have_is_unknown_and_nothing_is_heard),
+        SCENE_TEST(a_port_is_found_by_its_guid_whichever_host_has_it),
         SCENE_TEST(a_reservation_is_proven_by_its_parents_leases),
         SCENE_TEST(who_names_a_network_that_leases_him_nothing_is_unproven),
         SCENE_TEST(a_users_network_that_names_no_parent_is_unproven),

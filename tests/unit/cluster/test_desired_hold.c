@@ -494,6 +494,12 @@ static void it_is_so_on_each_of_several_ports(void **state)
     compute(scene);
     assert_int_equal(12, hold_removals_of(scene));
     assert_int_equal(6, keys_on(scene, port_of(2)));
+
+    start_networks(scene, 20, 3); /* on one of them */
+    compute(scene);
+    assert_int_equal(9, hold_removals_of(scene));
+    assert_int_equal(6, keys_on(scene, port_of(1)));
+    assert_int_equal(6, keys_on(scene, port_of(2)));
 }
 
 static void the_operators_partitions_on_his_port_are_none_of_his_keys(void **state)

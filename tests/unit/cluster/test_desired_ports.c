@@ -72,10 +72,12 @@ static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
     for (uint32_t vm = 10; vm < 20; vm++)
         add_nic(scene, vm, 0, 4, 1);
     add_nic(scene, 20, 0, 4, 77);
+    add_network(scene, 5, 257);
+    add_nic(scene, 14, 1, 5, 1); /* among those of the other network */
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_member_status(scene, 20, 0, ONEIB_MEMBER_STATUS_NO_HCA);
-    assert_int_equal(2, findings_of(scene, "hca-missing"));
+    assert_int_equal(3, findings_of(scene, "hca-missing"));
     assert_finding(scene, "hca-missing", ONEIB_WARNING,
                    "host 1 reports no InfiniBand port for network 4 (its only adapter)");
     assert_int_equal(1, scene->desired.table.count);
@@ -147,6 +149,20 @@ static void a_migrations_member_status_is_that_of_the_destination(void **state)
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "host 67");
     assert_int_equal(ONEIB_NOTICE, scene->desired.findings.items[1].severity);
     assert_non_null(strstr(scene->desired.findings.items[1].text, "host 66"));
+}
+
+static void who_leaves_a_host_without_a_port_and_who_stays_there_are_one_finding(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    add_empty_host(scene, 1);
+    add_host(scene, 2);
+    migrate(add_nic(scene, 10, 0, 4, 2), 1);
+    add_nic(scene, 11, 0, 5, 1); /* between them */
+    add_nic(scene, 12, 0, 4, 1);
+    compute(scene);
+    assert_int_equal(2, findings_of(scene, "hca-missing"));
 }
 
 static void the_network_chooses_device_and_port(void **state)
@@ -504,9 +520,11 @@ static void static_members_join_as_stated(void **state)
     oneib_network_add_static(network, 0x98, ONEIB_LIMITED);
     oneib_network_add_static(network, 0x97, ONEIB_FULL);
     oneib_network_add_static(network, 0x97, ONEIB_LIMITED);
+    oneib_network_add_static(add_network(scene, 5, 257), 0x97, ONEIB_LIMITED);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
+    assert_no_finding(scene, "membership-narrowed");
     assert_listed(scene, 256, 0x99, "full");
     assert_listed(scene, 256, 0x98, "limited");
     assert_listed(scene, 256, 0x97, "limited");
@@ -865,6 +883,12 @@ static void what_a_user_has_too_much_is_named_as_long_as_it_is_little(void **sta
     compute(scene);
     assert_finding(scene, "owner-limit", ONEIB_WARNING, "(network 123)");
     assert_null(strstr(finding(scene, "owner-limit")->text, " more"));
+
+    /* Whoever came first: by network. */
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        scene->cloud.attachments[i].since = -(int64_t)i;
+    compute(scene);
+    assert_finding(scene, "owner-limit", ONEIB_WARNING, "(network 100), 0x03e9 (network 101)");
 }
 
 static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
@@ -1010,6 +1034,7 @@ int main(void)
         SCENE_TEST(arriving_and_leaving_vms_are_members),
         SCENE_TEST(a_migrating_vm_is_a_member_on_both_hosts),
         SCENE_TEST(a_migrations_member_status_is_that_of_the_destination),
+        SCENE_TEST(who_leaves_a_host_without_a_port_and_who_stays_there_are_one_finding),
         SCENE_TEST(the_network_chooses_device_and_port),
         SCENE_TEST(an_adapter_whose_only_port_is_not_the_first_serves_with_it),
         SCENE_TEST(of_several_ports_without_a_first_none_is_guessed),

@@ -133,6 +133,18 @@ static void what_a_vm_has_that_is_there_its_node_says(void **state)
     assert_free(room, 1, 3);
 }
 
+static void what_another_hosts_node_says_of_a_vm_takes_nothing_here(void **state)
+{
+    struct room *room = *state;
+    host_with_vfs(room, 1, 7);
+    host_with_vfs(room, 2, 7);
+    add_nic(room->scene, 10, 1, 5, 1);
+    node_with_vm_10(room, 1)->record_count = 0;
+    node_with_vm_10(room, 2);
+    compute_attributes(room);
+    assert_free(room, 1, 7);
+}
+
 static void what_a_vm_gets_that_comes_is_what_networks_lease_it(void **state)
 {
     struct room *room = *state;
@@ -368,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROOM_TEST(each_vm_on_a_host_takes_one_vf),
         ROOM_TEST(what_a_vm_has_that_is_there_its_node_says),
+        ROOM_TEST(what_another_hosts_node_says_of_a_vm_takes_nothing_here),
         ROOM_TEST(what_a_vm_gets_that_comes_is_what_networks_lease_it),
         ROOM_TEST(a_vm_that_is_on_no_host_takes_none),
         ROOM_TEST(a_migrating_vm_takes_one_on_both_hosts),

@@ -14,7 +14,7 @@
 static struct oneib_desired_binding bindings[] = {
     {.member = 0x21, .port = 2}, {.member = 0x11, .port = 1}, {.member = 0x12, .port = 1},
     {.member = 0x21, .port = 1}, {.member = 3, .port = 3},    {.member = 0, .port = 4},
-    {.member = 0x51, .port = 0},
+    {.member = 0x51, .port = 0}, {.member = 0x10, .port = 6},
 };
 static const struct oneib_desired desired = {.bindings = bindings,
                                              .binding_count = sizeof bindings / sizeof *bindings};
@@ -46,6 +46,7 @@ static void a_virtual_port_is_behind_its_hosts_port(void **state)
 {
     (void)state;
     must_be(&nothing_seen, GUIDS(0x11), GUIDS(1));
+    must_be(&nothing_seen, GUIDS(0x10), GUIDS(6));
 }
 
 static void a_port_with_a_table_of_its_own_is_itself(void **state)

@@ -326,6 +326,8 @@ static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
     assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
                                     "host \"node2\""));
     assert_non_null(strstr(said(0), ": migration from host \"node1\"; in force"));
+    assert_int_equal(story.after.lines[0].host_id, 1);
+    assert_int_equal(story.after.lines[1].host_id, 2);
     turn_over();
     nic_of(10, 0)->phase = ONEIB_SETTLED;
     nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
@@ -334,6 +336,27 @@ static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
     assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
                                     "host \"node1\""));
     assert_non_null(strstr(said(0), ": migrated to host \"node2\"; gone from the port"));
+}
+
+static void of_a_vm_with_two_nics_each_migrates(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_network(scene, 5, RED_KEY + 5);
+    add_nic(scene, 10, 0, RED, 2);
+    add_nic(scene, 10, 1, 5, 2);
+    settle();
+    for (unsigned nic = 0; nic < 2; nic++) {
+        nic_of(10, nic)->host_id = 1;
+        migrate(nic_of(10, nic), 2);
+    }
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "VM 10 NIC 0 on host \"node1\""));
+    assert_non_null(strstr(said(1), "VM 10 NIC 1 on host \"node1\""));
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
 }
 
 /* What the ledger says from now on. */
@@ -564,6 +587,20 @@ static void static_members_and_the_operators_are_news_too(void **state)
     assert_string_equal(said(1), "member added: partition storage 0x0200 limited, ALL");
 }
 
+static void what_a_vm_gets_on_a_port_hides_no_other_key_of_it(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_network(scene, 5, RED_KEY + 5);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    oneib_network_add_static(&scene->cloud.networks[1], port_of(1), ONEIB_FULL);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0"));
+    assert_non_null(strstr(said(1), "member added: network 5 0x0105 full, port"));
+}
+
 /* ---- proof ----------------------------------------------------------------------------------- */
 
 static void nothing_is_claimed_before_a_port_bears_it_out(void **state)
@@ -647,6 +684,26 @@ static void news_come_by_kind_whichever_was_found_first(void **state)
     assert_non_null(strstr(said(1), "member refused: network 5"));
 }
 
+static void each_key_that_leaves_a_port_is_waited_for(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_network(scene, 5, RED_KEY + 5);
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    settle();
+    forget_nic(10, 0);
+    forget_nic(11, 0);
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(2);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member gone: network 4 \"red\""));
+    assert_non_null(strstr(said(1), "member gone: network 5"));
+}
+
 static void a_port_that_is_off_or_mute_is_said_to_be(void **state)
 {
     struct scene *scene = *state;
@@ -670,6 +727,8 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
     red_on(4);
     for (uint32_t i = 1; i <= 4; i++)
         add_nic(scene, 10 + i, 0, RED, i);
+    add_network(scene, 5, RED_KEY + 5);
+    add_nic(scene, 20, 0, 5, 1); /* who stays there has another key */
     settle();
     scene->policy.hold_minimum = 2;
     for (uint32_t i = 1; i <= 3; i++)
@@ -1062,6 +1121,9 @@ int main(void)
         STORY(a_nic_of_a_vm_that_is_there_is_attached),
         STORY(a_nic_is_attached_or_its_vm_came_whatever_its_number_is),
         STORY(a_migration_adds_one_host_and_then_removes_the_other),
+        STORY(of_a_vm_with_two_nics_each_migrates),
+        STORY(what_a_vm_gets_on_a_port_hides_no_other_key_of_it),
+        STORY(each_key_that_leaves_a_port_is_waited_for),
         STORY(another_key_is_a_removal_and_an_addition),
         STORY(a_nic_of_another_network_with_the_same_key_is_a_removal_and_an_addition),
         STORY(another_port_of_the_host_is_a_removal_and_an_addition),

@@ -13,7 +13,7 @@
 
 static const struct oneib_switch_link links[] = {
     {.switch_guid = 0x2, .switch_port = 7, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
-    {.switch_guid = 0x2, .switch_port = 8, .node_type = ONEIB_NODE_CA, .port_guid = 0x100005},
+    {.switch_guid = 0x2, .switch_port = 6, .node_type = ONEIB_NODE_CA, .port_guid = 0x100005},
     {.switch_guid = 0x2, .switch_port = 1, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
     {.switch_guid = 0x2, .switch_port = 2, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
     {.switch_guid = 0x2, .switch_port = 3},
@@ -50,6 +50,21 @@ static void a_guid_at_two_places_is_named_once_with_both(void **state)
     }
 }
 
+static void two_of_one_switch_are_named_in_the_order_of_its_ports(void **state)
+{
+    (void)state;
+    const struct oneib_switch_link both[] = {
+        {.switch_guid = 0x2, .switch_port = 8, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
+        {.switch_guid = 0x2, .switch_port = 7, .node_type = ONEIB_NODE_CA, .port_guid = PORT}};
+    const struct oneib_cloud cloud = {0};
+    struct oneib_findings findings = {0};
+    oneib_twin_ports_report(both, 2, &cloud, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_non_null(strstr(findings.items[0].text, ": at port 7 of switch"));
+    assert_non_null(strstr(findings.items[0].text, ", and at port 8 of switch"));
+    oneib_findings_clear(&findings);
+}
+
 /* A switch has one for all its ports, and who does not answer has none. */
 static void switches_and_who_does_not_answer_are_no_twins(void **state)
 {
@@ -65,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guid_at_two_places_is_named_once_with_both),
+        cmocka_unit_test(two_of_one_switch_are_named_in_the_order_of_its_ports),
         cmocka_unit_test(switches_and_who_does_not_answer_are_no_twins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,14 +176,18 @@ static void a_new_host_is_heard_though_one_with_another_key_reports_its_key(void
     assert_finding("node-key-twice", 3);
 }
 
-static void that_a_key_is_contested_is_a_difference(void **state)
+static void whose_a_key_is_and_how_it_is_known_is_a_difference(void **state)
 {
     (void)state;
-    struct oneib_identity plain = {.host_id = 3}, contested = {.host_id = 3, .is_contested = true};
+    struct oneib_identity plain = {.host_id = 3};
+    struct oneib_identity others[] = {
+        {.host_id = 3, .is_contested = true}, {.host_id = 3, .is_pinned = true}, {.host_id = 4}};
     const struct oneib_identities a = {.items = &plain, .count = 1};
-    const struct oneib_identities b = {.items = &contested, .count = 1};
     assert_true(oneib_identities_equal(&a, &a));
-    assert_false(oneib_identities_equal(&a, &b));
+    for (size_t i = 0; i < 3; i++) {
+        const struct oneib_identities b = {.items = &others[i], .count = 1};
+        assert_false(oneib_identities_equal(&a, &b));
+    }
 }
 
 static void a_pin_of_a_host_that_is_gone_is_nobodys(void **state)
@@ -221,7 +225,7 @@ int main(void)
         test(a_pinned_host_stays_heard_though_its_own_probe_says_nothing),
         test(a_key_that_two_are_pinned_to_is_nobodys),
         test(a_new_host_is_heard_though_one_with_another_key_reports_its_key),
-        test(that_a_key_is_contested_is_a_difference),
+        test(whose_a_key_is_and_how_it_is_known_is_a_difference),
         test(a_pin_of_a_host_that_is_gone_is_nobodys),
         test(while_the_ledger_is_lost_nobody_new_is_believed),
     };

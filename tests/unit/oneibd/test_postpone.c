@@ -79,6 +79,22 @@ static void who_has_left_leaves_when_another_has_the_entry(void **state)
     assert_int_equal(now.lines[0].vm_id, 2);
 }
 
+/* The same key on another port, or another key on the same one, is another entry. */
+static void who_has_left_stays_beside_others_entries(void **state)
+{
+    (void)state;
+    add(&before, 1, 0x11, 5);
+    add(&now, 2, 0x11, 6);
+    add(&now, 3, 0x12, 5);
+    write_entry(0x11, 5);
+    oneib_partition_add_member(&written.items[1],
+                               (struct oneib_member){.guid = 0x12, .kind = ONEIB_MEMBER_GUID});
+    write_entry(0x11, 6);
+    postpone();
+    assert_int_equal(now.count, 3);
+    assert_int_equal(now.lines[0].vm_id, 1);
+}
+
 static void who_has_come_is_there_with_the_entry(void **state)
 {
     (void)state;
@@ -118,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(who_has_left_stays_while_the_entry_does),
+        test(who_has_left_stays_beside_others_entries),
         test(who_has_left_leaves_when_another_has_the_entry),
         test(who_has_come_is_there_with_the_entry),
         test(whose_key_changes_has_the_old_one_until_the_new_one_is_written),

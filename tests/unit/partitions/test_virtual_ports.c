@@ -157,6 +157,42 @@ static void a_port_that_shows_what_was_reported_does_not_prove_its_tables_by_tha
     assert_false(renew(2));
 }
 
+/* Each port's are looked for among those of all. */
+static void reports_count_whatever_order_they_came_in(void **state)
+{
+    uint16_t a[] = {0x8005}, b[] = {0x8006}, c[] = {0x8007};
+    struct oneib_vport hosts[] = {
+        {.guid = VM_A, .state = ACTIVE, .pkey_cap = 1, .pkeys = a},
+        {.guid = VM_C, .state = ACTIVE, .pkey_cap = 1, .pkeys = c},
+    };
+    struct oneib_vport others[] = {{.guid = VM_B, .state = ACTIVE, .pkey_cap = 1, .pkeys = b}};
+    struct oneib_vport_owner both[] = {
+        {.guid = HOST, .items = hosts, .count = 2},
+        {.guid = STRANGER, .items = others, .count = 1},
+    };
+    const struct oneib_vport_reading of_both = {.items = both, .count = 2};
+    const struct oneib_vport_report told[] = {
+        {STRANGER, VM_B, 6}, {HOST, VM_C, 7}, {HOST, VM_A, 5}};
+    struct oneib_subnet seen = {0};
+    struct oneib_vport_result outcome;
+    (void)state;
+    oneib_vports_add(&of_both, told, 3, &seen, &outcome);
+    assert_int_equal(outcome.proof, ONEIB_VPORTS_PROVEN);
+    assert_int_equal(outcome.added, 3);
+    oneib_subnet_clear(&seen);
+}
+
+static void reports_differ_by_port_guid_and_key(void **state)
+{
+    const struct oneib_vport_report report = {HOST, VM_A, 5};
+    const struct oneib_vport_report others[] = {
+        {STRANGER, VM_A, 5}, {HOST, VM_B, 5}, {HOST, VM_A, 6}};
+    (void)state;
+    assert_int_equal(oneib_vport_report_compare(&report, &report), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(oneib_vport_report_compare(&report, &others[i]) < 0);
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -168,6 +204,8 @@ int main(void)
         IN_SCENE(of_a_port_that_nobody_reported_nothing_is_renewed),
         IN_SCENE(of_two_that_have_one_guid_by_now_neither_counts_as_read),
         IN_SCENE(a_port_that_shows_what_was_reported_does_not_prove_its_tables_by_that),
+        IN_SCENE(reports_count_whatever_order_they_came_in),
+        IN_SCENE(reports_differ_by_port_guid_and_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
