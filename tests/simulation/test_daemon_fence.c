@@ -329,6 +329,21 @@ static void a_strangers_port_that_a_forged_document_names_is_not_closed(void **s
     assert_true(port_holds(SCENE_HOSTS, LIMITED(0x7fff)));
 }
 
+static void await_unproven(oneib_guid guid)
+{
+    bool is = false;
+    for (unsigned waited = 0; !is; waited += 50) {
+        struct oneib_kept_ledger kept = scene_ledger();
+        const struct oneib_ledger_fenced_port *port =
+            oneib_ledger_fenced_port(&kept.ledger, FAILED, guid);
+        is = port && port->state == ONEIB_FENCE_UNPROVEN;
+        oneib_kept_ledger_clear(&kept);
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("the port is not found to be unproven");
+        lab_sleep_ms(50);
+    }
+}
+
 /* As after both have failed over: the new oneibd has not heard of the node yet, nor the ledger of
  * its port. OpenNebula's hook asks once. */
 static void a_port_that_its_node_reports_a_moment_later_is_closed_by_the_same_fence(void **state)
@@ -337,27 +352,22 @@ static void a_port_that_its_node_reports_a_moment_later_is_closed_by_the_same_fe
     begin_fence();
     const struct place place = place_of(FAILED);
     const pid_t services = lab_child_pid(scene(), "played-hosts");
-    char pid[16];
-    struct lab_output output = {0};
-    snprintf(pid, sizeof pid, "%d", (int)services);
+    const char *const argv[] = {
+        ONEIB_BINARY, "fence", FAILED_NAME, "--config", lab_config_path(scene()), NULL};
+    int status = -1;
+    pid_t pid;
     daemon_kill();
     kill(services, SIGSTOP);
     must_say(ONEIB(0, "host", "accept", FAILED_NAME)->out, "accepted"); /* forgets its port */
     daemon_start();
-    const char *const argv[] = {"sh",
-                                "-c",
-                                "(sleep 3; kill -CONT \"$3\") &\n"
-                                "\"$0\" fence \"$1\" --config \"$2\"",
-                                ONEIB_BINARY,
-                                FAILED_NAME,
-                                lab_config_path(scene()),
-                                pid,
-                                NULL};
-    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    MUST(lab_spawn(scene(), "fence", NULL, argv, &pid, &err));
+    await_unproven(lab_host_port_guid(scene(), FAILED));
     kill(services, SIGCONT);
-    must_say(output.out, "is fenced: its ports are disabled");
+    assert_true(lab_wait(scene(), pid, SCENE_TIMEOUT_MS, &status));
+    oneib_autofree char *said = lab_read(scene(), "fence.log");
+    must_say(said, "is fenced: its ports are disabled");
+    assert_int_equal(status, 0);
     assert_true(is_place_physically(place, "Disabled"));
-    lab_output_clear(&output);
 }
 
 static void a_subnet_managers_port_is_not_closed_whoever_reports_it(void **state)
