@@ -456,6 +456,10 @@ static void another_table_is_news_and_the_same_is_none(void **state)
     record(0, 42, ONEIB_VF_RELEASING);
     hear(node, 0, 30);
     assert_int_equal(oneib_nodes_news(&nodes, 30), ONEIB_NODES_NOW);
+    look(30);
+    report.records[0].site++;
+    hear(node, 0, 30);
+    assert_int_equal(oneib_nodes_news(&nodes, 30), ONEIB_NODES_NOW);
     report.complete = false;
     look(30);
     hear(node, 0, 40);
