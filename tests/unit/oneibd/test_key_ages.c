@@ -53,6 +53,11 @@ static void each_key_has_a_time_of_its_own(void **state)
     keep(written, 3, 1000 + ONEIB_KEY_DOUBT_MS);
     assert_int_equal(count, 2);
     assert_int_equal(keys[1], 7);
+    keep(written, 3, 1999 + ONEIB_KEY_DOUBT_MS);
+    assert_int_equal(count, 2);
+    assert_int_equal(keys[1], 7);
+    keep(written, 3, 2000 + ONEIB_KEY_DOUBT_MS);
+    assert_int_equal(count, 1);
 }
 
 static void a_key_that_was_in_use_again_begins_anew(void **state)

@@ -557,10 +557,25 @@ static void a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it(void *
     hear(node, node->serial, 50);
     assert_true(was_told(42, 50)); /* closed, and still there */
     assert_true(was_told(43, 50));
-    report.count = 0;
+    report.records[0].vm_id = 44; /* another's with the same number */
     hear(node, node->serial, 60);
     assert_false(was_told(42, 60));
     assert_true(was_told(43, 60));
+}
+
+/* As VMs come and go lists name the same NICs again and again. */
+static void of_a_nic_that_many_lists_name_a_node_was_told_once(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    record(0, 42, ONEIB_VF_OPEN);
+    report.records[0].nic_id = 1;
+    hear(node, 0, 0);
+    for (uint32_t i = 0; i < 6; i++)
+        list(node, 42 + i % 2, i);
+    assert_int_equal(look(6)->told_count, 2);
+    assert_true(was_told(42, 6));
+    assert_true(was_told(43, 6));
 }
 
 /* A daemon before this one may have sent it. */
@@ -677,6 +692,7 @@ int main(void)
         test(another_machine_with_a_contested_key_is_awaited_at_best),
         test(the_first_machine_with_a_contested_key_is_awaited_at_best),
         test(a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it),
+        test(of_a_nic_that_many_lists_name_a_node_was_told_once),
         test(what_a_node_has_at_first_counts_for_a_while),
         test(what_a_node_had_at_first_counts_until_it_follows_us),
         test(a_node_has_vms_looked_at_sixteen_times_a_second),
