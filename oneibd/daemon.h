@@ -95,8 +95,9 @@ struct oneib_daemon {
     size_t cut_off;                         /* hosts that were named as cut off then */
     /* When virtual ports that nodes have reported are asked again; < 0: not. */
     double vports_at;
-    bool gated;     /* snapshot.desired.table lacks, or still has, what waits for nodes */
-    bool has_heard; /* nodes have had time to report since the start */
+    bool ports_are_new; /* the fabric was read in this turn */
+    bool gated;         /* snapshot.desired.table lacks, or still has, what waits for nodes */
+    bool has_heard;     /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */

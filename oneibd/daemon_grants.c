@@ -587,6 +587,18 @@ static bool waits_for_guid(const struct oneib_grants *grants)
     return false;
 }
 
+/* Another host's subnet manager leads the fabric: the file here may be as old as a failure of this
+ * host. NULL: it is what is in force, or nobody knows what is now. */
+static const struct oneib_subnet *led_elsewhere(const struct oneib_daemon *daemon)
+{
+    const struct oneib_subnet *subnet = &daemon->snapshot.subnet;
+    if (!daemon->ports_are_new || !daemon->fabric || daemon->sm == ONEIB_SM_MASTER ||
+        oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere)
+        return NULL;
+    const oneib_guid own = oneib_fabric_port_guid(daemon->fabric);
+    return subnet->sm_port_guid && subnet->sm_port_guid != own ? subnet : NULL;
+}
+
 static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
@@ -605,6 +617,7 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
         .nodes = snapshots.items,
         .node_count = snapshots.count,
         .ledger = &snapshot->kept.ledger,
+        .led_elsewhere = led_elsewhere(daemon),
     };
     oneib_gate_compute(&input, &gate);
     free(snapshots.items);

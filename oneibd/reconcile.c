@@ -575,7 +575,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     const bool waited_for = changed || due->nodes;
     const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
                       !daemon->snapshot.subnet_known;
-    if (read && oneib_daemon_read_ports(daemon, err) < 0) {
+    daemon->ports_are_new = read && oneib_daemon_read_ports(daemon, err) == 0;
+    if (read && !daemon->ports_are_new) {
         grant_without_fabric(daemon);
         return -1;
     }

@@ -124,7 +124,10 @@ struct oneib_gate_input {
     const struct oneib_grants *grants;            /* as they have just been sent */
     const struct oneib_node_snapshot *nodes;      /* by host id, since then */
     size_t node_count;
-    const struct oneib_ledger *ledger; /* for its fences, and whose ports are; NULL: none */
+    const struct oneib_ledger *ledger;        /* for its fences, and whose ports are; NULL: none */
+    const struct oneib_subnet *led_elsewhere; /* the fabric, as it was read: another host's subnet
+                                                 manager leads it, and in force is what the ports
+                                                 hold; NULL: by the file here, or nobody knows */
     bool hears_nobody; /* whoever asks hears no nodes at all: of hosts' ports those are waited for
                           whose key the ledger knows, or that may hold P_Keys (IB_KEYS) */
 };
@@ -143,6 +146,8 @@ struct oneib_gate {
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
  *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
  * has VFs (vfs_total): then nothing is added on any port of it;
+ *  - where another subnet manager leads, an entry desired that its port holds is added: it is no
+ * change; and one that is in the file alone, of a port that was read, is not in force;
  *  - nothing is added at a port of a fenced host, whoever else reports it or lists it: what VFs are
  * open at there nobody knows;
  *  - limited to full is a taking and a giving: full comes when the node follows;

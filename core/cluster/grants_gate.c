@@ -391,6 +391,39 @@ static const struct entry *find_entry(const struct gating *gating, oneib_pkey pk
     return ONEIB_FIND(&wanted, gating->entries, gating->entry_count, compare_entries);
 }
 
+/* ---- where another subnet manager leads ------------------------------------------------------ */
+
+/* The port, if it was read. NULL: what it holds nobody knows, or the file here says it. */
+static const struct oneib_subnet_port *port_elsewhere(const struct gating *gating,
+                                                      const struct entry *entry)
+{
+    const struct oneib_subnet *subnet = gating->input->led_elsewhere;
+    const struct oneib_subnet_port *port = subnet ? oneib_subnet_find(subnet, entry->guid) : NULL;
+    return port && port->answered ? port : NULL;
+}
+
+/* That wide, at least. */
+static bool holds(const struct oneib_subnet_port *port, oneib_pkey pkey, uint8_t membership)
+{
+    for (uint16_t i = 0; i < port->partition_cap; i++)
+        if (oneib_pkey_base(port->pkeys[i]) == pkey &&
+            (oneib_pkey_is_full(port->pkeys[i]) || membership != ONEIB_FULL))
+            return true;
+    return false;
+}
+
+/* What is in the file here alone, which is as old as a failure of this host: the key may be another
+ * cluster's by now. */
+static void forget_what_is_over(struct gating *gating)
+{
+    for (size_t i = 0; i < gating->entry_count; i++) {
+        struct entry *entry = &gating->entries[i];
+        const struct oneib_subnet_port *port = port_elsewhere(gating, entry);
+        if (!entry->desired && port && !holds(port, entry->pkey, ONEIB_LIMITED))
+            entry->in_force = false;
+    }
+}
+
 /* ---- what each port allows ------------------------------------------------------------------- */
 
 static const struct entry *home_of(const struct gating *gating, const struct port_use *use)
@@ -497,6 +530,14 @@ static bool is_twice(const struct gating *gating, const struct entry *entry)
     return oneib_guids_have(grants->twice, grants->twice_count, entry->guid);
 }
 
+/* The file here is older than what is in force, and the entry is no change: it comes to no free place
+ * of the port's table. */
+static bool is_there(const struct gating *gating, const struct entry *entry)
+{
+    const struct oneib_subnet_port *port = port_elsewhere(gating, entry);
+    return port && holds(port, entry->pkey, entry->after) && !is_fenced(gating, entry->guid);
+}
+
 static void judge(struct gating *gating, struct entry *entry)
 {
     if (is_twice(gating, entry)) {
@@ -510,9 +551,9 @@ static void judge(struct gating *gating, struct entry *entry)
         gating->gate->kept += waits;
     } else if (entry->desired) {
         entry->membership = entry->after;
-        entry->is_added = may_come(gating, entry);
+        entry->is_added = is_there(gating, entry) || may_come(gating, entry);
         gating->gate->withheld += !entry->is_added;
-    } else if (!gating->taken[entry->pkey] && must_stay(gating, entry)) {
+    } else if (entry->in_force && !gating->taken[entry->pkey] && must_stay(gating, entry)) {
         entry->membership = entry->before;
         entry->is_kept = true;
         gating->gate->kept++;
@@ -814,6 +855,7 @@ static void compute(struct gating *gating)
     list_ports(gating);
     list_uses(gating);
     list_entries(gating);
+    forget_what_is_over(gating);
     block_ports(gating);
     for (size_t i = 0; i < gating->entry_count; i++)
         judge(gating, &gating->entries[i]);

@@ -6,6 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "failover_scene.h"
+#include "lab_internal.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -183,6 +184,25 @@ static void a_master_that_returns_with_an_old_file_is_brought_up_to_date(void **
     run_oneib(site.lab, LAB_SM_HCA, lab_config_path(site.lab), "verify", NULL);
 }
 
+/* Nobody tells the daemon that comes back what is open at the ports: as long as another one leads,
+ * it leaves there what is there. */
+static void what_started_meanwhile_stays_when_a_master_returns_that_hears_no_node(void **state)
+{
+    struct site site;
+    uint32_t vm;
+    open_site(&site, *state);
+    const pid_t services = lab_child_pid(site.lab, "played-hosts");
+    the_host_of_the_master_dies(&site);
+    ok(lab_vm_start(site.lab, "second", &site.network, 1, 3, &vm, &err));
+    assert_true(comes_to_have(site.lab, 3, site.pkey, true));
+    kill(services, SIGSTOP);
+    ok(lab_oneibd_start(site.lab, &LAB_DAEMON, &err));
+    ok(lab_opensm_start(site.lab, &LAB_SM, &err));
+    ok(lab_opensm_await_master(site.lab, LAB_SM.name, CHANGE_MS, &err));
+    assert_true(has_pkey(site.lab, 3, site.pkey));
+    kill(services, SIGCONT);
+}
+
 #define STORAGE 0x8010
 
 static void give_storage_to(struct lab *lab, size_t host)
@@ -240,6 +260,7 @@ int main(void)
         ON_TWO_SMS(two_daemons_write_the_same_file_and_the_standbys_says_so),
         ON_TWO_SMS(clusters_stay_and_change_when_the_host_of_the_master_dies),
         ON_TWO_SMS(a_master_that_returns_with_an_old_file_is_brought_up_to_date),
+        ON_TWO_SMS(what_started_meanwhile_stays_when_a_master_returns_that_hears_no_node),
         ON_TWO_SMS(the_standbys_file_has_no_key_whose_old_ports_still_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct grant_scene {
     size_t held;
     struct oneib_grants grants;
     struct oneib_findings findings;
+    bool is_led_elsewhere; /* the scene's subnet, by another host's subnet manager */
     struct oneib_gate gate;
 };
 
@@ -199,6 +200,8 @@ static inline void pass_gate_as(struct grant_scene *played, bool hears_nobody)
                                            .nodes = played->snapshots,
                                            .node_count = played->node_count,
                                            .ledger = &scene->ledger,
+                                           .led_elsewhere =
+                                               played->is_led_elsewhere ? &scene->subnet : NULL,
                                            .hears_nobody = hears_nobody};
     oneib_gate_clear(&played->gate);
     oneib_gate_compute(&input, &played->gate);

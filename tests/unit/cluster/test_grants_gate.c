@@ -180,6 +180,72 @@ static void nothing_is_added_where_the_node_is_silent_or_not_heard(void **state)
     assert_gated(played, 0x102, port_of(1), "none");
 }
 
+/* Host 1's port, as another host's subnet manager has it; at index 1: raw. */
+static void lead_elsewhere(struct grant_scene *played, uint16_t raw)
+{
+    struct oneib_subnet_port *port = played->scene.subnet.ports;
+    if (!played->is_led_elsewhere) {
+        port = add_subnet_port(&played->scene, port_of(1), 8);
+        port->pkeys = calloc(8, sizeof *port->pkeys);
+        assert_non_null(port->pkeys);
+        port->answered = true;
+    }
+    played->is_led_elsewhere = true;
+    port->pkeys[1] = raw;
+}
+
+/* The file here is as old as the failure of this host. */
+static void what_another_subnet_manager_has_put_there_waits_for_no_node(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    lead_elsewhere(played, 0x8102);
+    for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
+        pass_while(played, (enum oneib_node_state)i);
+        assert_gated(played, 0x102, port_of(1), "full");
+        assert_int_equal(played->gate.withheld, 0);
+    }
+    lead_elsewhere(played, 0x0102); /* wider than it is there */
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    lead_elsewhere(played, 0x8103);
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    lead_elsewhere(played, 0x8102);
+    played->scene.subnet.ports[0].answered = false;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    played->scene.subnet.ports[0].answered = true;
+    played->is_led_elsewhere = false; /* then opensm may be about to take it off the port */
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+}
+
+/* What the file says of a port that lacks it counts for nobody. */
+static void what_only_an_old_file_says_comes_back_to_no_port(void **state)
+{
+    struct grant_scene *played = *state;
+    settle_and_end_vm(played);
+    lead_elsewhere(played, 0x8101);
+    pass_while(played, ONEIB_NODE_AWAITED);
+    assert_gated(played, 0x101, port_of(1), "full");
+    lead_elsewhere(played, 0);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_int_equal(played->gate.kept, 0);
+
+    /* Its VF is mapped to the place, as its node says: nothing else comes there. */
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
 static void what_is_new_comes_at_once_to_a_node_that_is_heard(void **state)
 {
     struct grant_scene *played = *state;
@@ -1157,6 +1223,9 @@ static void nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it(void **st
     assert_gated(played, 0x101, port_of(1), "none");
     assert_gated(played, 0x10, port_of(1), "none");
     assert_true(played->gate.withheld > 0);
+    lead_elsewhere(played, 0x8101);
+    pass_gate(played);
+    assert_gated(played, 0x101, port_of(1), "none");
     /* Nor does what it has come to be wider. */
     PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
     played->scene.in_force.items[0].members[0].membership = ONEIB_LIMITED;
@@ -1234,6 +1303,8 @@ int main(void)
         GRANT_TEST(a_table_that_is_not_whole_says_of_nothing_that_it_is_closed),
         GRANT_TEST(what_a_node_was_sent_last_stays),
         GRANT_TEST(nothing_is_added_where_the_node_is_silent_or_not_heard),
+        GRANT_TEST(what_another_subnet_manager_has_put_there_waits_for_no_node),
+        GRANT_TEST(what_only_an_old_file_says_comes_back_to_no_port),
         GRANT_TEST(what_is_new_comes_at_once_to_a_node_that_is_heard),
         GRANT_TEST(a_static_member_is_not_added_at_a_silent_nodes_port_either),
         GRANT_TEST(a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody),
