@@ -80,6 +80,31 @@ check 'VMs of a network that is to be spread come to all leaves' do
   see(**vms.to_h { |vm| [vm, [network.key]] })
 end
 
+# --- who waits for what is never there
+
+NO_HOSTS_MEMORY = 1_000_000_000 # MiB
+
+def functions_free
+  Suite.oneadmin.document('hostpool.info').elements.to_a('HOST/TEMPLATE/IB_VFS_FREE').sum { |free| free.text.to_i }
+end
+
+check 'VMs that no host has memory for keep another user\'s waiting, and not for ever' do
+  next unless has_placers?
+
+  pool = admin.pool
+  alice = user('alice')
+  mallory = user('mallory')
+  own = alice.reserve(pool, 'own')
+  hers = mallory.reserve(pool, 'hers')
+  count = functions_free
+  must('no function is free') { count.positive? }
+  count.times { mallory.vm(hers, hold: false, memory: NO_HOSTS_MEMORY) }
+  began = Suite.now
+  vm = alice.vm(own, more: 'SCHED_REQUIREMENTS = "IB_VFS_FREE > 0"', hold: false).await(:running, within: 600)
+  puts "    behind #{count} of them alice's VM runs after #{(Suite.now - began).round} s"
+  see(vm => [own.key])
+end
+
 # --- beside "rank" by itself
 
 CLUSTER_SIZES = [12, 9, 7, 5, 4, 3].freeze # 40 VMs; a leaf of two hosts has room for 14

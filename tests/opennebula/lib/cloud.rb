@@ -205,9 +205,9 @@ class Account
   end
 
   # On hold: the scheduler leaves it alone.
-  def vm(*networks, more: '', hold: true)
+  def vm(*networks, more: '', hold: true, memory: 64)
     nics = networks.map { |network| "NIC = [ NETWORK_ID = \"#{network.id}\" ]" }.join("\n")
-    id = client.call('vm.allocate', "NAME = \"case\"\nCPU = \"0.1\"\nMEMORY = \"64\"\n" \
+    id = client.call('vm.allocate', "NAME = \"case\"\nCPU = \"0.1\"\nMEMORY = \"#{memory}\"\n" \
                                     "DISK = [ TYPE = \"fs\", FORMAT = \"raw\", SIZE = \"1\" ]\n" \
                                     "CONTEXT = [ NETWORK = \"YES\" ]\n#{nics}\n#{more}", hold).to_i
     @case.made_vm(VM.new(client, id))
