@@ -19,16 +19,6 @@ static const struct oneib_sm_traits kinds[] = {
                       .names = ONEIB_SM_LEAVES},
 };
 
-const char *oneib_sm_does_name(enum oneib_sm_does does)
-{
-    static const char *const names[] = {
-        [ONEIB_SM_WRITES] = "written",
-        [ONEIB_SM_LEAVES] = "left",
-        [ONEIB_SM_REFUSES] = "refused",
-    };
-    return names[does];
-}
-
 const struct oneib_sm_traits *oneib_sm_traits(enum oneib_sm_kind kind)
 {
     return &kinds[kind];

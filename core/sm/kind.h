@@ -29,8 +29,6 @@ struct oneib_sm_traits {
     enum oneib_sm_does names;
 };
 
-/* "written", "left", "refused": as the page says it. */
-const char *oneib_sm_does_name(enum oneib_sm_does does);
 /* kind: one of the enum. */
 const struct oneib_sm_traits *oneib_sm_traits(enum oneib_sm_kind kind);
 
