@@ -47,17 +47,6 @@ static void read_node_key(char key[ONEIB_ATTRIBUTE_SIZE])
         key[0] = '\0';
 }
 
-static int announce(const struct oneib_daemons *daemons, struct oneib_error *err)
-{
-    struct oneib_client *client;
-    const struct oneib_request request = oneib_request_announcing(daemons);
-    if (oneib_client_open(&client, err) < 0)
-        return -1;
-    const int outcome = oneib_client_announce(client, &request, err);
-    oneib_client_close(client);
-    return outcome;
-}
-
 /* The daemons that oneibd has written into OpenNebula's remotes, for a service that knows none. One
  * that believes others refuses them, which is no fault of this host: root has said so. */
 static void pass_daemons_on(const char *path, struct oneib_text *problem)
@@ -71,8 +60,12 @@ static void pass_daemons_on(const char *path, struct oneib_text *problem)
             add_problem(problem, err.text);
         return;
     }
-    if (oneib_daemons_parse(data, length, path, &daemons, &err) < 0 ||
-        (daemons.count > 0 && announce(&daemons, &err) < 0))
+    if (oneib_daemons_parse(data, length, path, &daemons, &err) < 0) {
+        add_problem(problem, err.text);
+        return;
+    }
+    const struct oneib_request request = oneib_request_announcing(&daemons);
+    if (daemons.count > 0 && oneib_client_announce(&request, &err) < 0)
         add_problem(problem, err.text);
 }
 

@@ -262,14 +262,11 @@ static int read_daemons(const char *path, struct oneib_daemons *daemons, struct 
 static int trust(const char *path, struct oneib_error *err)
 {
     struct oneib_daemons daemons;
-    struct oneib_client *client;
-    if (read_daemons(path, &daemons, err) < 0 || oneib_client_open(&client, err) < 0)
+    if (read_daemons(path, &daemons, err) < 0)
         return -1;
     struct oneib_request request = oneib_request_announcing(&daemons);
     request.flags = ONEIB_ANNOUNCE_TRUSTED;
-    const int outcome = oneib_client_announce(client, &request, err);
-    oneib_client_close(client);
-    return outcome;
+    return oneib_client_announce(&request, err);
 }
 
 static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *err)

@@ -239,11 +239,15 @@ int oneib_client_release(struct oneib_client *client, const struct oneib_request
     return 0;
 }
 
-int oneib_client_announce(struct oneib_client *client, const struct oneib_request *request,
-                          struct oneib_error *err)
+int oneib_client_announce(const struct oneib_request *request, struct oneib_error *err)
 {
+    struct oneib_client *client;
     struct oneib_answer answer;
-    return ask_for_one(client, request, 0, ONEIB_ANSWER_END, &answer, err);
+    if (oneib_client_open(&client, err) < 0)
+        return -1;
+    const int outcome = ask_for_one(client, request, 0, ONEIB_ANSWER_END, &answer, err);
+    oneib_client_close(client);
+    return outcome;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

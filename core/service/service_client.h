@@ -27,9 +27,8 @@ void oneib_client_close(struct oneib_client *client); /* NULL is fine */
  * wait for a grant (node.pkey_wait). */
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
                       uint64_t wait_ms, struct oneib_vf_record *record, struct oneib_error *err);
-/* request->kind is ANNOUNCE. */
-int oneib_client_announce(struct oneib_client *client, const struct oneib_request *request,
-                          struct oneib_error *err);
+/* ANNOUNCE, on a connection of its own. */
+int oneib_client_announce(const struct oneib_request *request, struct oneib_error *err);
 /* RELEASE or RELEASE_VF. */
 int oneib_client_release(struct oneib_client *client, const struct oneib_request *request,
                          struct oneib_released *released, struct oneib_error *err);

@@ -181,12 +181,9 @@ static struct oneib_daemons read_daemons(const char *name)
 
 static int announce(const struct oneib_daemons *daemons, uint16_t flags)
 {
-    struct oneib_client *client = open_client();
     struct oneib_request request = oneib_request_announcing(daemons);
     request.flags = flags;
-    const int outcome = oneib_client_announce(client, &request, &err);
-    oneib_client_close(client);
-    return outcome;
+    return oneib_client_announce(&request, &err);
 }
 
 static void the_first_daemon_that_is_announced_is_kept_and_no_other(void **state)
