@@ -369,8 +369,7 @@ static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
-        if (oneib_choose_levels(&daemon->config, &daemon->snapshot, &daemon->routes, err) < 0)
-            return -1;
+        oneib_choose_levels(&daemon->config, &daemon->snapshot, &daemon->routes);
         if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->snapshot) ||
             oneib_apply_refuses(&daemon->snapshot, may_restore(daemon)))
             return 0;

@@ -105,16 +105,16 @@ static void choose(struct choice *choice)
         decide(choice, &choice->coming.clusters[choice->decided]);
 }
 
-int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
-                        struct oneib_routes *routes, struct oneib_error *err)
+void oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
+                         struct oneib_routes *routes)
 {
+    struct oneib_error ignored;
     struct choice choice = {
         .snapshot = snapshot, .routes = routes, .default_class = config->qos.default_class};
     if (routes->hop_count == 0 || snapshot->seen.state != ONEIB_SEEN_OURS ||
-        oneib_classes_read(config, &choice.classes, err) < 0 || choice.classes.count == 0)
-        return 0;
+        oneib_classes_read(config, &choice.classes, &ignored) < 0 || choice.classes.count == 0)
+        return;
     choose(&choice);
     oneib_sharing_clear(&choice.in_force);
     oneib_sharing_clear(&choice.coming);
-    return 0;
 }

@@ -14,7 +14,7 @@
  * snapshot->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where routes are
  * empty, or what is in force is not oneib's.
  */
-int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
-                        struct oneib_routes *routes, struct oneib_error *err);
+void oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
+                         struct oneib_routes *routes);
 
 #endif
