@@ -170,31 +170,22 @@ static void move_attachments(const struct oneib_pools *pools, const struct repla
 static void move_networks(struct oneib_cloud *read, const struct oneib_id_set *replaced,
                           struct oneib_cloud *cloud)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < cloud->network_count; i++)
-        if (oneib_id_set_has(replaced, cloud->networks[i].id))
-            oneib_network_clear(&cloud->networks[i]);
-        else
-            cloud->networks[kept++] = cloud->networks[i];
+    oneib_pools_drop_networks(cloud, replaced);
     if (read->network_count)
-        memcpy(cloud->networks + kept, read->networks,
+        memcpy(cloud->networks + cloud->network_count, read->networks,
                read->network_count * sizeof *read->networks);
-    cloud->network_count = kept + read->network_count;
+    cloud->network_count += read->network_count;
     read->network_count = 0;
 }
 
 static void move_hosts(struct oneib_cloud *read, const struct oneib_id_set *replaced,
                        struct oneib_cloud *cloud)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < cloud->host_count; i++)
-        if (oneib_id_set_has(replaced, cloud->hosts[i].id))
-            oneib_host_clear(&cloud->hosts[i]);
-        else
-            cloud->hosts[kept++] = cloud->hosts[i];
+    oneib_pools_drop_hosts(cloud, replaced);
     if (read->host_count)
-        memcpy(cloud->hosts + kept, read->hosts, read->host_count * sizeof *read->hosts);
-    cloud->host_count = kept + read->host_count;
+        memcpy(cloud->hosts + cloud->host_count, read->hosts,
+               read->host_count * sizeof *read->hosts);
+    cloud->host_count += read->host_count;
     read->host_count = 0;
 }
 

@@ -72,6 +72,10 @@ int oneib_pools_ask_vms_again(struct oneib_pools *pools, const struct oneib_id_s
 int oneib_pools_ask_networks_again(struct oneib_pools *pools, const struct oneib_id_set *wanted,
                                    struct oneib_error *err);
 
+/* Those with these ids, which are sorted. */
+void oneib_pools_drop_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids);
+void oneib_pools_drop_hosts(struct oneib_cloud *cloud, const struct oneib_id_set *ids);
+
 void oneib_pools_report_progress(const struct oneib_pools *pools);
 
 /* VMs that what was read names, that were not read yet and that the base's documents did not name.

@@ -95,7 +95,7 @@ int oneib_pools_check_oned(const struct oneib_pools *pools, struct oneib_error *
     return check_visibility(pools, err) < 0 || check_configuration(pools, err) < 0 ? -1 : 0;
 }
 
-static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
+void oneib_pools_drop_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cloud->network_count; i++)
@@ -106,7 +106,7 @@ static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set
     cloud->network_count = kept;
 }
 
-static void forget_hosts(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
+void oneib_pools_drop_hosts(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cloud->host_count; i++)
@@ -143,9 +143,9 @@ static void forget(struct oneib_documents *documents, enum oneib_subject subject
         return;
     oneib_findings_forget(documents->findings, subject, ids->items, ids->count);
     if (subject == ONEIB_SUBJECT_NETWORK)
-        forget_networks(documents->cloud, ids);
+        oneib_pools_drop_networks(documents->cloud, ids);
     else if (subject == ONEIB_SUBJECT_HOST)
-        forget_hosts(documents->cloud, ids);
+        oneib_pools_drop_hosts(documents->cloud, ids);
     else
         forget_vms(documents, ids);
 }
