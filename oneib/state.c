@@ -110,48 +110,32 @@ enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
     return is_well && cluster->refused > 0 ? ONEIB_STATE_PARTLY_REFUSED : state;
 }
 
+static const struct {
+    const char *name;
+    enum oneib_style style;
+} shown[] = {
+    [ONEIB_STATE_NO_KEY] = {"no key", ONEIB_CHANGED},
+    [ONEIB_STATE_INVALID_KEY] = {"invalid key", ONEIB_BAD},
+    [ONEIB_STATE_CONFLICT] = {"conflict", ONEIB_BAD},
+    [ONEIB_STATE_VIOLATED] = {"violated", ONEIB_BAD},
+    [ONEIB_STATE_NOT_IN_FORCE] = {"not in force", ONEIB_CHANGED},
+    [ONEIB_STATE_SILENT] = {"port silent", ONEIB_CHANGED},
+    [ONEIB_STATE_OFF_FABRIC] = {"off fabric", ONEIB_CHANGED},
+    [ONEIB_STATE_UNVERIFIED] = {"not verified", ONEIB_CHANGED},
+    [ONEIB_STATE_PARTLY_REFUSED] = {"part refused", ONEIB_BAD},
+    [ONEIB_STATE_REFUSED] = {"refused", ONEIB_BAD},
+    [ONEIB_STATE_IN_FORCE] = {"in force", ONEIB_GOOD},
+    [ONEIB_STATE_NOT_IN_FILE] = {"not in file", ONEIB_CHANGED},
+    [ONEIB_STATE_IN_FILE] = {"in file", ONEIB_GOOD},
+    [ONEIB_STATE_EMPTY] = {"empty", ONEIB_FAINT},
+};
+
 const char *oneib_state_name(enum oneib_cluster_state state)
 {
-    static const char *const names[] = {
-        [ONEIB_STATE_NO_KEY] = "no key",
-        [ONEIB_STATE_INVALID_KEY] = "invalid key",
-        [ONEIB_STATE_CONFLICT] = "conflict",
-        [ONEIB_STATE_VIOLATED] = "violated",
-        [ONEIB_STATE_NOT_IN_FORCE] = "not in force",
-        [ONEIB_STATE_SILENT] = "port silent",
-        [ONEIB_STATE_OFF_FABRIC] = "off fabric",
-        [ONEIB_STATE_UNVERIFIED] = "not verified",
-        [ONEIB_STATE_PARTLY_REFUSED] = "part refused",
-        [ONEIB_STATE_REFUSED] = "refused",
-        [ONEIB_STATE_IN_FORCE] = "in force",
-        [ONEIB_STATE_NOT_IN_FILE] = "not in file",
-        [ONEIB_STATE_IN_FILE] = "in file",
-        [ONEIB_STATE_EMPTY] = "empty",
-    };
-    return names[state];
+    return shown[state].name;
 }
 
 enum oneib_style oneib_state_style(enum oneib_cluster_state state)
 {
-    switch (state) {
-    case ONEIB_STATE_IN_FORCE:
-    case ONEIB_STATE_IN_FILE:
-        return ONEIB_GOOD;
-    case ONEIB_STATE_EMPTY:
-        return ONEIB_FAINT;
-    case ONEIB_STATE_VIOLATED:
-    case ONEIB_STATE_REFUSED:
-    case ONEIB_STATE_PARTLY_REFUSED:
-    case ONEIB_STATE_CONFLICT:
-    case ONEIB_STATE_INVALID_KEY:
-        return ONEIB_BAD;
-    case ONEIB_STATE_NO_KEY:
-    case ONEIB_STATE_NOT_IN_FORCE:
-    case ONEIB_STATE_SILENT:
-    case ONEIB_STATE_OFF_FABRIC:
-    case ONEIB_STATE_UNVERIFIED:
-    case ONEIB_STATE_NOT_IN_FILE:
-        return ONEIB_CHANGED;
-    }
-    return ONEIB_PLAIN;
+    return shown[state].style;
 }
