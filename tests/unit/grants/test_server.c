@@ -660,10 +660,10 @@ static void a_server_that_ends_or_cannot_begin_leaves_nothing_open(void **state)
     char other[64];
     struct oneib_grants_server_options options = {
         .listen = address, .curve = &daemon_curve, .sign = &daemon_sign};
+    snprintf(other, sizeof other, "tcp://127.0.0.1:%u", free_port());
     const size_t before = count_open_files();
     assert_int_equal(oneib_grants_server_open(&options, &second, &err), -1);
     assert_int_equal(count_open_files(), before);
-    snprintf(other, sizeof other, "tcp://127.0.0.1:%u", free_port());
     options.listen = other;
     assert_int_equal(oneib_grants_server_open(&options, &second, &err), 0);
     assert_true(count_open_files() > before);
