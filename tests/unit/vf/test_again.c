@@ -330,9 +330,11 @@ static void an_attach_elsewhere_that_is_given_up_chooses_nothing(void **state)
     struct wanted wanted = attaching_of(42, 1, KEY);
     want_vf(&wanted, tree_vf_pci(&hca, 2));
     give_key(42, 1);
+    sm_let_guids_go(false);
     const oneib_vfs_ticket first = begin(&wanted), second = begin(&wanted);
     oneib_vfs_forget(vfs, first);
     oneib_vfs_forget(vfs, second);
+    sm_let_guids_go(true);
     settle();
     assert_nothing_is_left();
 }
@@ -343,7 +345,9 @@ static void a_release_ends_an_attach_elsewhere(void **state)
     struct wanted wanted = attaching_of(42, 1, KEY);
     want_vf(&wanted, tree_vf_pci(&hca, 2));
     give_key(42, 1);
+    sm_let_guids_go(false);
     const oneib_vfs_ticket ticket = begin(&wanted);
+    sm_let_guids_go(true);
     assert_int_equal(release(42, 1), 1);
     assert_ends_refused(ticket, "the VF was released meanwhile");
     assert_nothing_is_left();
