@@ -71,8 +71,7 @@ static void say_unknown(struct oneib_work *work, const struct oneib_network *net
 static void say_ignored(struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
-    if (network == rules || !network->qos_class[0] ||
-        (rules && strcmp(network->qos_class, rules->qos_class) == 0))
+    if (!network->qos_class[0] || (rules && strcmp(network->qos_class, rules->qos_class) == 0))
         return;
     oneib_findings_note(
         work->findings, ONEIB_NOTICE, "attribute-ignored",

@@ -37,9 +37,7 @@ static uint32_t held_owner(const struct oneib_desired_input *input, uint32_t net
         return oneib_network_is_operators(network) ? ONEIB_NO_ID : network->uid;
     const struct oneib_ledger_network *entry = oneib_ledger_network(input->ledger, network_id);
     const struct oneib_ledger_resting *resting = oneib_ledger_resting(input->ledger, pkey);
-    const uint32_t owner = entry                                          ? entry->owner
-                           : resting && resting->network_id == network_id ? resting->owner
-                                                                          : ONEIB_NO_ID;
+    const uint32_t owner = entry ? entry->owner : resting ? resting->owner : ONEIB_NO_ID;
     return owner == 0 ? ONEIB_NO_ID : owner;
 }
 
@@ -404,10 +402,9 @@ static void hold_partition(struct hold *hold, const struct cluster_partition *cl
 
     struct loss loss;
     find_loss(hold, before, after, &loss);
-    if (loss.count && !after)
+    if (!after)
         target = keep_partition(hold, before);
-    if (loss.count)
-        put_back(hold, before, cluster->network_id, &loss, target);
+    put_back(hold, before, cluster->network_id, &loss, target);
     free(loss.members);
 }
 

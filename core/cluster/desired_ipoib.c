@@ -40,7 +40,7 @@ static bool exceeds_mtu(uint8_t mtu, const struct oneib_ipoib_limits *limits)
 
 static bool exceeds_rate(uint8_t rate, const struct oneib_ipoib_limits *limits)
 {
-    return limits->most_rate && rate && oneib_rate_compare(rate, limits->most_rate) > 0;
+    return limits->most_rate && oneib_rate_compare(rate, limits->most_rate) > 0;
 }
 
 static void say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,

@@ -8,16 +8,16 @@ uint8_t oneib_fastest_link(const struct oneib_subnet *subnet)
     uint8_t fastest = 0;
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
-        if (port->node_type == ONEIB_NODE_CA && oneib_rate_gbps(port->active_rate) &&
-            (fastest == 0 || oneib_rate_compare(port->active_rate, fastest) > 0))
+        if (port->node_type == ONEIB_NODE_CA && oneib_rate_compare(port->active_rate, fastest) > 0)
             fastest = port->active_rate;
     }
     return fastest;
 }
 
+/* Of a rate that is not known nothing is said. */
 static bool is_below(uint8_t rate, uint8_t wanted)
 {
-    return oneib_rate_gbps(rate) && oneib_rate_gbps(wanted) && oneib_rate_compare(rate, wanted) < 0;
+    return oneib_rate_gbps(rate) && oneib_rate_compare(rate, wanted) < 0;
 }
 
 /* What its link should run at: not more than any link of the fabric does, for adapters can be

@@ -127,7 +127,7 @@ static void judge_switched(struct oneib_work *work, const struct present_members
                            const bool *stayed, struct oneib_binding *binding)
 {
     if (!is_switched(work, binding) || find_present(work, present, binding) ||
-        (!binding->is_source && stayed[binding->attachment]))
+        stayed[binding->attachment])
         return;
     binding->member_status = ONEIB_MEMBER_STATUS_SWITCHED;
     if (binding->is_source)
