@@ -57,6 +57,17 @@ static void a_vanished_network_keeps_its_members_among_themselves(void **state)
     assert_listed(scene, 256, port_of(3), "full");
 }
 
+static void so_does_a_network_whose_key_the_ledger_lacks(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    scene->ledger_is_given = true;
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_int_equal(4, hold_removals_of(scene));
+    assert_listed(scene, 256, port_of(3), "full");
+}
+
 static void half_is_not_more_than_half(void **state)
 {
     struct scene *scene = *state;
@@ -212,6 +223,19 @@ static void what_a_port_loses_that_two_hosts_report_is_held(void **state)
         fence(scene, host, ONEIB_FENCE_SHARED);
     compute(scene);
     assert_int_equal(4, hold_removals_of(scene));
+}
+
+/* It would let in everybody. */
+static void what_a_foreign_file_says_of_all_ports_is_not_held(void **state)
+{
+    struct scene *scene = *state;
+    add_wildcard(scene, in_force_with_members(scene, 4), ONEIB_MEMBER_ALL, ONEIB_FULL);
+    forget_attachments(scene, 0);
+    compute(scene);
+    assert_int_equal(4, hold_removals_of(scene));
+    const struct oneib_partition *partition = partition_of(&scene->desired.table, 256);
+    for (size_t i = 0; i < partition->member_count; i++)
+        assert_int_equal(partition->members[i].kind, ONEIB_MEMBER_GUID);
 }
 
 static void additions_are_not_held(void **state)
@@ -662,6 +686,7 @@ int main(void)
         SCENE_TEST(nothing_is_held_when_nothing_is_removed),
         SCENE_TEST(an_empty_answer_removes_nobody),
         SCENE_TEST(a_vanished_network_keeps_its_members_among_themselves),
+        SCENE_TEST(so_does_a_network_whose_key_the_ledger_lacks),
         SCENE_TEST(half_is_not_more_than_half),
         SCENE_TEST(nothing_is_held_for_networks_whose_keys_go_another_way_than_their_ids),
         SCENE_TEST(few_removals_are_never_held),
@@ -671,6 +696,7 @@ int main(void)
         SCENE_TEST(beside_what_fenced_hosts_lose_a_mass_removal_is_held),
         SCENE_TEST(what_hosts_in_error_lose_is_held),
         SCENE_TEST(what_a_port_loses_that_two_hosts_report_is_held),
+        SCENE_TEST(what_a_foreign_file_says_of_all_ports_is_not_held),
         SCENE_TEST(additions_are_not_held),
         SCENE_TEST(members_are_put_back_in_canonical_order),
         SCENE_TEST(nobody_is_put_back_under_another_key),

@@ -262,6 +262,12 @@ static void an_invalid_phydev_gives_no_member_a_port(void **state)
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_finding(scene, "phydev-invalid", ONEIB_WARNING, "network 4");
+
+    /* Nor one of a reservation's, for which its parent speaks. */
+    add_reservation(scene, 5, 4, 257);
+    add_nic(scene, 11, 0, 5, 1);
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
 }
 
 static void a_driver_that_is_not_known_is_refused(void **state)
@@ -666,6 +672,32 @@ static void each_thing_that_a_tenants_network_says_in_vain_is_named(void **state
     assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "IB_RESERVATION");
 }
 
+static void what_a_reservation_says_in_vain_is_named_and_a_copy_is_not(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->rate_gbps = 40;
+    struct oneib_network *reservation = add_reservation(scene, 5, 4, 257);
+    reservation->uid = 5;
+    reservation->gid = 1;
+    reservation->rate_gbps = 100;
+    compute(scene);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "network 5 says IB_RATE");
+
+    scene->cloud.networks[1].rate_gbps = 40;
+    scene->cloud.networks[1].reservations_share = true;
+    compute(scene);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "network 5 says IB_RESERVATION");
+
+    scene->cloud.networks[0].reservations_share = true;
+    compute(scene);
+    assert_no_finding(scene, "attribute-ignored");
+
+    scene->cloud.networks[1].rate_gbps = 100;
+    scene->cloud.networks[1].other_driver = strdup("bridge"); /* whose it is then */
+    compute(scene);
+    assert_no_finding(scene, "attribute-ignored");
+}
+
 /* Also those of the operator's own: who may write into a reservation is its owner. */
 static void a_reservation_has_what_its_parent_says(void **state)
 {
@@ -778,6 +810,24 @@ static void of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm
     assert_member_status(scene, 10, 2, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 11, 1, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+}
+
+static void who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes(void **state)
+{
+    struct scene *scene = *state;
+    for (uint32_t id = 1; id <= 2; id++)
+        add_host(scene, id)->ports[0].pkeys_max = 2;
+    for (uint32_t id = 1; id <= 3; id++)
+        add_network(scene, id, 300 + id);
+    migrate(add_nic(scene, 10, 0, 1, 2), 1);
+    add_nic(scene, 11, 0, 2, 1)->phase = ONEIB_ARRIVING;
+    add_nic(scene, 12, 0, 3, 2);
+    scene->cloud.attachments[1].since = 1; /* long before him */
+    compute(scene);
+    assert_listed(scene, 301, port_of(1), "full");
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
 }
 
 static void a_full_port_costs_nobody_else_anything(void **state)
@@ -1066,12 +1116,14 @@ int main(void)
         SCENE_TEST(a_sharing_reservation_adds_no_static_members),
         SCENE_TEST(a_tenants_network_names_no_static_members),
         SCENE_TEST(each_thing_that_a_tenants_network_says_in_vain_is_named),
+        SCENE_TEST(what_a_reservation_says_in_vain_is_named_and_a_copy_is_not),
         SCENE_TEST(a_reservation_has_what_its_parent_says),
         SCENE_TEST(a_reservation_that_says_the_same_is_no_finding),
         SCENE_TEST(a_tenant_shares_no_partition_and_narrows_his_own_alone),
         SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm),
+        SCENE_TEST(who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(static_partitions_get_room_first),
         SCENE_TEST(who_runs_there_has_room_before_static_members_and_these_before_who_arrives),

@@ -243,12 +243,26 @@ static void the_slowest_port_of_the_fabric_sets_mtu_and_rate(void **state)
 
     add_fabric(scene, 5, oneib_rate_code(56));
     add_fabric(scene, 4, oneib_rate_code(100));
+    add_fabric(scene, 5, oneib_rate_code(40));
     add_fabric(scene, 0, 0); /* not known: does not count */
     add_fabric(scene, 1, 2);
-    scene->subnet.ports[3].node_type = ONEIB_NODE_SWITCH; /* a switch's own port neither */
+    scene->subnet.ports[4].node_type = ONEIB_NODE_SWITCH; /* a switch's own port neither */
     const struct oneib_partition *partition = partition_with_member(scene);
     assert_int_equal(4, partition->mtu);
-    assert_int_equal(oneib_rate_code(56), partition->rate);
+    assert_int_equal(oneib_rate_code(40), partition->rate);
+    assert_int_equal(0, scene->desired.findings.count);
+}
+
+static void where_nothing_is_known_of_the_fabric_a_network_gets_what_it_asks_for(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network_with_member(scene);
+    network->mtu_bytes = 2044;
+    network->rate_gbps = 40;
+    const struct oneib_partition *partition = partition_with_member(scene);
+    assert_int_equal(4, partition->mtu);
+    assert_int_equal(oneib_rate_code(40), partition->rate);
+    assert_int_equal(0, scene->desired.findings.count);
 }
 
 static void network_comes_before_policy_before_fabric(void **state)
@@ -381,9 +395,10 @@ static void adapters_that_are_faster_than_all_switches_are_no_finding(void **sta
     add_network_with_member(scene);
     add_link(scene, 100, 40);
     add_link(scene, 56, 40);
+    add_fabric(scene, 5, oneib_rate_code(56)); /* at what its link runs is not known */
     add_link(scene, 200, 200); /* a switch's own port, and one that is slow: neither counts */
     add_link(scene, 100, 10);
-    scene->subnet.ports[2].node_type = scene->subnet.ports[3].node_type = ONEIB_NODE_SWITCH;
+    scene->subnet.ports[3].node_type = scene->subnet.ports[4].node_type = ONEIB_NODE_SWITCH;
     assert_int_equal(oneib_rate_code(40), partition_with_member(scene)->rate);
     assert_int_equal(0, scene->desired.findings.count);
 }
@@ -494,6 +509,7 @@ static void a_static_partition_must_not_pose_as_oneib(void **state)
     add_partition(scene, &scene->static_partitions, "beyond", 0x8001);
     assert_refused(scene, "0x8001 is no P_Key");
     add_guid(scene, add_partition(scene, &scene->static_partitions, "ones", 300), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "lab2", 301), 0x99, ONEIB_FULL);
     compute(scene);
 }
 
@@ -545,6 +561,7 @@ static void a_port_that_a_static_partition_lists_twice_has_its_key_once(void **s
         add_partition(scene, &scene->static_partitions, "storage", 300);
     add_guid(scene, partition, port_of(1), ONEIB_LIMITED);
     add_guid(scene, partition, port_of(1), ONEIB_FULL);
+    add_guid(scene, partition, port_of(9), ONEIB_FULL); /* which is another's place */
     add_host(scene, 1)->ports[0].pkeys_max = 3;
     add_network(scene, 4, 256);
     add_nic(scene, 10, 0, 4, 1);
@@ -587,6 +604,7 @@ int main(void)
         SCENE_TEST(who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4),
         SCENE_TEST(a_static_members_port_never_gets_the_key_at_index_0),
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
+        SCENE_TEST(where_nothing_is_known_of_the_fabric_a_network_gets_what_it_asks_for),
         SCENE_TEST(network_comes_before_policy_before_fabric),
         SCENE_TEST(no_network_gets_more_than_the_fabric_has),
         SCENE_TEST(who_asks_for_what_the_fabric_has_gets_it_without_a_word),

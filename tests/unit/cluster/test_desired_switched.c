@@ -256,6 +256,11 @@ static void a_nic_that_comes_from_nowhere_does_not_move_in(void **state)
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
     assert_listed(scene, 256, port_of(1), "none");
     assert_listed(scene, 256, port_of(2), "none");
+
+    nic_of(scene, 11)->host_id = 3; /* where a member is: it had nothing on its way all the same */
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_listed(scene, 256, port_of(1), "none");
 }
 
 static void who_was_powered_off_waits_until_the_network_is_set_back(void **state)
@@ -383,6 +388,19 @@ static void a_reservation_that_shares_brings_its_parents_partition_back(void **s
     assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
 }
 
+static void it_brings_nothing_back_that_has_no_key(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0)->reservations_share = true;
+    switch_alone(scene, 4, "bridge");
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
+    assert_null(oneib_desired_cluster(&scene->desired, 4));
+}
+
 static void a_switched_reservation_keeps_its_members_in_its_parents_partition(void **state)
 {
     struct scene *scene = *state;
@@ -495,6 +513,7 @@ int main(void)
         SCENE_TEST(static_members_stay_with_the_vms),
         SCENE_TEST(reservations_that_share_stay_in_the_switched_networks_partition),
         SCENE_TEST(a_reservation_that_shares_brings_its_parents_partition_back),
+        SCENE_TEST(it_brings_nothing_back_that_has_no_key),
         SCENE_TEST(a_switched_reservation_keeps_its_members_in_its_parents_partition),
         SCENE_TEST(a_switched_reservation_costs_its_parent_no_port),
         SCENE_TEST(a_reservation_that_has_its_parents_key_does_not_inherit_the_partition),

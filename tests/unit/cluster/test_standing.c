@@ -95,6 +95,8 @@ static void while_it_migrates_the_worse_host_counts(void **state)
     add_table(scene, OTHER_HOSTS_PORT, 0);
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 1), ONEIB_IN_FORCE);
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_KEY_LACKING);
+    const struct oneib_desired_binding other_way[2] = {bindings[1], bindings[0]};
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, other_way, 2), ONEIB_KEY_LACKING);
     bindings[1].member_status = ONEIB_MEMBER_STATUS_PORT_FULL;
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_IN_FORCE);
 }

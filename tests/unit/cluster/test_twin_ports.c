@@ -13,11 +13,11 @@
 
 static const struct oneib_switch_link links[] = {
     {.switch_guid = 0x2, .switch_port = 7, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
-    {.switch_guid = 0x2, .switch_port = 6, .node_type = ONEIB_NODE_CA, .port_guid = 0x100005},
+    {.switch_guid = 0x2, .switch_port = 6, .node_type = ONEIB_NODE_CA, .port_guid = 0x100001},
     {.switch_guid = 0x2, .switch_port = 1, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
     {.switch_guid = 0x2, .switch_port = 2, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
-    {.switch_guid = 0x2, .switch_port = 3},
-    {.switch_guid = 0x2, .switch_port = 4},
+    {.switch_guid = 0x2, .switch_port = 3, .node_type = ONEIB_NODE_CA},
+    {.switch_guid = 0x2, .switch_port = 4, .node_type = ONEIB_NODE_CA},
     {.switch_guid = 0x1, .switch_port = 5, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
     {.switch_guid = 0x3, .switch_port = 6, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
 };
@@ -25,7 +25,7 @@ static const struct oneib_switch_link links[] = {
 static struct oneib_findings report(size_t count)
 {
     struct oneib_findings findings = {0};
-    struct oneib_hca_port ports[] = {{.port_guid = PORT}, {.port_guid = 0x100005}};
+    struct oneib_hca_port ports[] = {{.port_guid = PORT}, {.port_guid = 0x100001}};
     struct oneib_host hosts[] = {{.id = 3, .ports = &ports[0], .port_count = 1},
                                  {.id = 4, .ports = &ports[1], .port_count = 1}};
     const struct oneib_cloud cloud = {.hosts = hosts, .host_count = 2};
