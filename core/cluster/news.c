@@ -328,6 +328,13 @@ static bool is_of_members(const struct oneib_change *change)
            change->kind == ONEIB_MEMBER_CHANGED;
 }
 
+/* What it was before the file says, if nothing else. */
+static enum oneib_news_reason reason_of(const struct oneib_change *change,
+                                        enum oneib_news_reason otherwise)
+{
+    return change->kind == ONEIB_MEMBER_CHANGED ? ONEIB_BECAUSE_NARROWING : otherwise;
+}
+
 static enum oneib_news_kind kind_of(enum oneib_change_kind kind)
 {
     return kind == ONEIB_MEMBER_ADDED     ? ONEIB_NEWS_ADDED
@@ -346,6 +353,7 @@ static void tell_member_of_file(const struct work *work, const struct oneib_chan
     uint32_t network_id = ONEIB_NO_ID;
     oneib_cluster_name_parse(partition->name, &network_id);
     struct oneib_news_item item = {.kind = kind_of(change->kind),
+                                   .reason = reason_of(change, ONEIB_BECAUSE_UNKNOWN),
                                    .line = {.member = change->member.guid,
                                             .pkey = partition->pkey,
                                             .network_id = network_id,
@@ -369,7 +377,7 @@ static void tell_vms_of_file(const struct work *work, const struct oneib_change 
          place++) {
         struct oneib_news_item item =
             item_of(kind_of(change->kind), &work->input->after->lines[place->index]);
-        item.reason = ONEIB_BECAUSE_VM_THERE;
+        item.reason = reason_of(change, ONEIB_BECAUSE_VM_THERE);
         item.old_membership = change->old_membership;
         note_state(attachment_of(work->input->cloud, &item.line), &item);
         oneib_news_add(work->news, &item);

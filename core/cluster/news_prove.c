@@ -95,7 +95,6 @@ static void prove_member(const struct work *work, struct oneib_news_item *item)
     const bool is_certain = is_provable(work, item);
     const enum oneib_standing standing =
         is_certain ? standing_of(work, &item->line) : ONEIB_PORT_UNSEEN;
-    item->line.standing = (uint8_t)standing;
     item->proof = is_certain ? proof_of_standing(standing) : ONEIB_PROOF_NONE;
     if (item->has_vm)
         lower_bound(work->roster, &item->line)->standing = (uint8_t)standing;

@@ -433,6 +433,23 @@ static void each_change_of_many_is_told_once_and_of_whom(void **state)
     }
 }
 
+/* The first key was waited for, the second one was not. */
+static void a_key_that_comes_at_once_is_not_waited_for_because_the_one_before_was(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    compare(true);
+    prove(); /* the port is as it was */
+    turn_over();
+    change_key(scene, 0, 0x0101);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full"));
+    assert_non_null(strstr(said(1), "member added: network 4 \"red\" 0x0101 full"));
+}
+
 static void another_membership_is_a_change(void **state)
 {
     struct scene *scene = *state;
@@ -444,6 +461,25 @@ static void another_membership_is_a_change(void **state)
     ASSERT_NEWS(1);
     assert_non_null(strstr(said(0), "member changed: network 4 \"red\" 0x0100 limited, VM 10"));
     assert_non_null(strstr(said(0), ": was full; in force"));
+    /* Where the file alone knows what was before. */
+    story.knows_before = false;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member changed: network 4 \"red\" 0x0100 limited, VM 10"));
+    assert_non_null(strstr(said(0), ": was full; in force"));
+}
+
+static void another_membership_of_a_static_member_is_a_change(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL);
+    settle();
+    scene->cloud.networks[0].static_members[0].membership = ONEIB_LIMITED;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member changed: network 4 \"red\" 0x0100 limited, port "
+                                 "0x0002c90300000001: was full; in force");
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -510,6 +546,23 @@ static void a_vm_that_was_refused_on_another_host_has_migrated_from_there(void *
     assert_non_null(strstr(said(0), ": migration from host 7; in force"));
     assert_string_equal(said(1), "member no longer refused: network 4 \"red\" 0x0100, VM 10 NIC "
                                  "0 on host 7: migrated to host \"node1\"");
+}
+
+/* What it leaves behind needs nothing there: that it was refused was not said either. */
+static void of_the_host_that_a_migration_leaves_no_refusal_is_said(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    settle();
+    migrate(add_nic(scene, 10, 0, RED, 1), 7); /* from a host that nobody knows */
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10"));
+    turn_over();
+    nic_of(10, 0)->phase = ONEIB_SETTLED;
+    nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
+    reconcile();
+    ASSERT_NEWS(0);
 }
 
 /* What a refused NIC would have had is nobody's removal. */
@@ -807,8 +860,11 @@ static void what_is_the_operators_is_not_held_back(void **state)
         add_nic(scene, 10 + i, 0, 5, i);
     settle();
     scene->policy.hold_minimum = 2;
-    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", RED_KEY), port_of(1),
-             ONEIB_FULL);
+    struct oneib_partition *storage =
+        add_partition(scene, &scene->static_partitions, "storage", RED_KEY);
+    for (uint32_t host = 9; host > 6; host--) /* in no order */
+        add_guid(scene, storage, port_of(host), ONEIB_FULL);
+    add_guid(scene, storage, port_of(1), ONEIB_FULL);
     for (uint32_t i = 1; i <= 4; i++)
         forget_nic(10 + i, 0);
     reconcile();
@@ -816,6 +872,20 @@ static void what_is_the_operators_is_not_held_back(void **state)
     assert_non_null(strstr(said(0), "member removed: network 4 \"red\""));
     assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
     assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+}
+
+static void the_operators_other_members_keep_nothing_on_a_port(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    forget_nic(10, 0);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", RED_KEY), port_of(9),
+             ONEIB_FULL);
+    reconcile();
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\""));
+    assert_non_null(strstr(said(0), "; gone from the port"));
 }
 
 static void a_removal_that_others_overtake_is_waited_for_no_more(void **state)
@@ -953,6 +1023,22 @@ static void while_a_vm_migrates_its_virtual_port_proves_nothing(void **state)
     assert_string_equal(said(1), "member in force: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
                                  "host \"node2\", port 0x0200070000000a00");
     assert_int_equal(story.leaving.count, 0);
+}
+
+static void while_a_vm_migrates_a_change_is_not_proved_either(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(2);
+    migrate(add_nic(scene, 10, 0, RED, 2), 1);
+    reconcile_and_see(10, 0);
+    turn_over();
+    scene->cloud.networks[0].membership = ONEIB_LIMITED;
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_non_null(strstr(said(i), "member changed: network 4 \"red\" 0x0100 limited"));
+        assert_int_equal(story.news.items[i].proof, ONEIB_PROOF_NONE);
+    }
 }
 
 /* Nobody saw it migrate: the virtual port may still be that of the host where it was. */
@@ -1128,10 +1214,13 @@ int main(void)
         STORY(a_nic_of_another_network_with_the_same_key_is_a_removal_and_an_addition),
         STORY(another_port_of_the_host_is_a_removal_and_an_addition),
         STORY(each_change_of_many_is_told_once_and_of_whom),
+        STORY(a_key_that_comes_at_once_is_not_waited_for_because_the_one_before_was),
         STORY(another_membership_is_a_change),
+        STORY(another_membership_of_a_static_member_is_a_change),
         STORY(a_refusal_is_said_when_it_comes_and_when_it_goes),
         STORY(a_refusal_for_another_reason_is_said),
         STORY(a_vm_that_was_refused_on_another_host_has_migrated_from_there),
+        STORY(of_the_host_that_a_migration_leaves_no_refusal_is_said),
         STORY(the_end_of_a_refusal_hides_nobody_else_on_the_port),
         STORY(after_a_start_nobody_is_added_who_was_there),
         STORY(at_a_start_refusals_are_said_where_they_are_asked_for),
@@ -1145,11 +1234,13 @@ int main(void)
         STORY(what_another_nic_on_the_port_has_is_not_held_back),
         STORY(what_is_a_static_members_is_not_held_back),
         STORY(what_is_the_operators_is_not_held_back),
+        STORY(the_operators_other_members_keep_nothing_on_a_port),
         STORY(a_removal_that_others_overtake_is_waited_for_no_more),
         STORY(of_each_port_and_key_one_removal_is_waited_for),
         STORY(of_a_virtual_port_that_is_not_seen_nothing_is_claimed),
         STORY(a_virtual_port_that_is_seen_is_believed),
         STORY(while_a_vm_migrates_its_virtual_port_proves_nothing),
+        STORY(while_a_vm_migrates_a_change_is_not_proved_either),
         STORY(a_virtual_port_that_has_moved_is_believed_later),
         STORY(what_is_beyond_the_bound_is_counted_by_network),
         STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
