@@ -43,7 +43,7 @@ static void keep_last_of_equals(struct places *places)
 static void collect_places(const struct oneib_partition *partition, struct places *places)
 {
     places->count = 0;
-    if (!partition || partition->member_count == 0)
+    if (!partition)
         return;
     ONEIB_RESERVE(places->items, places->capacity, partition->member_count);
 
@@ -90,7 +90,7 @@ static bool order_differs(const struct places *before, const struct places *afte
 
     size_t i = 0;
     size_t j = 0;
-    while (i < before->count && j < after->count) {
+    while (i < before->count) {
         int order = compare_heads(before, i, after, j);
         if (order == 0 && before->items[i].wildcards_before != after->items[j].wildcards_before)
             return true;
@@ -146,14 +146,11 @@ static void compare_pair(struct comparison *comparison, const struct oneib_parti
     collect_places(before, &comparison->before);
     collect_places(after, &comparison->after);
 
-    struct oneib_change change = {.before = before, .after = after};
-    if (!before)
-        change.kind = ONEIB_PARTITION_ADDED;
-    else if (!after)
-        change.kind = ONEIB_PARTITION_REMOVED;
-    else
-        change.kind = ONEIB_PARTITION_CHANGED;
-
+    const struct oneib_change change = {.kind = !before  ? ONEIB_PARTITION_ADDED
+                                                : !after ? ONEIB_PARTITION_REMOVED
+                                                         : ONEIB_PARTITION_CHANGED,
+                                        .before = before,
+                                        .after = after};
     bool same = before && after && oneib_partition_heads_equal(before, after) &&
                 !order_differs(&comparison->before, &comparison->after);
     if (!same)

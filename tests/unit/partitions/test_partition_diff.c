@@ -126,6 +126,7 @@ static void an_order_that_overrides_is_a_change(void **state)
 static void among_other_wildcards_no_order_is_compared(void **state)
 {
     (void)state;
+    assert_diff("a=1 : 0x1=full;", "a=1 : ALL, 0x1=full;", "a +ALL=limited\n");
     assert_diff("a=1 : 0x1=full, ALL;", "a=1 : SELF, 0x1=full;",
                 "a -ALL=limited\n"
                 "a +SELF=limited\n");
