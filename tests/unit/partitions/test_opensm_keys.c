@@ -64,8 +64,9 @@ static void lines_are_read_as_opensm_reads_them(void **state)
 {
     (void)state;
     assert_int_equal(read_keys("m_key 0x10\nm_key 0x11\n").m_key, 0x11);
-    assert_int_equal(read_keys("  m_key\t\"0x10\"  # ours\n").m_key, 0x10);
+    assert_int_equal(read_keys("  m_key\t  \"0x10\"  # ours\n").m_key, 0x10);
     assert_int_equal(read_keys("m_key '16'").m_key, 16);
+    assert_int_equal(read_keys("m_key \"0x10\n").m_key, 0);
     assert_int_equal(read_keys("# m_key 0x10\n").m_key, 0);
     assert_int_equal(read_keys("m_key # 0x10\n").m_key, 0);
     assert_int_equal(read_keys("m_key_lookup 0x10\n").m_key, 0);

@@ -164,6 +164,7 @@ static void no_play_breaks_a_promise_and_none_is_far_from_it(void **state)
             assert_true(played.share >= promise.at_least);
             assert_true(played.share < promise.at_least * 1.01);
             assert_true(promise.share >= promise.at_least);
+            assert_true(fabs(promise.share - qos.lanes[lane].weight / 112.0) < 1e-9);
             /* ... and one packet that was on the wire already. */
             const uint32_t bound = promise.wait_bytes - 2048 - ONEIB_QOS_HEADERS;
             assert_true(played.wait <= bound && played.wait + entries > bound);

@@ -90,12 +90,26 @@ static void a_port_that_nobody_reported_is_not_believed(void **state)
 static void a_virtual_port_without_a_table_does_not_count_as_read(void **state)
 {
     (void)state;
-    on_host[2] = (struct oneib_vport){.guid = VM_C, .state = ACTIVE};
+    on_host[2] = vport(VM_C, NULL);
     owners[0].count = 3;
     reading.count = 1;
     add(2);
     assert_int_equal(result.added, 3);
     assert_false(is_read(VM_C));
+    assert_false(
+        oneib_vports_show(&subnet, &(struct oneib_vport_report){HOST, VM_C, ONEIB_PKEY_DEFAULT}));
+    assert_true(oneib_vports_show(&subnet, &reports[0]));
+}
+
+static void what_has_no_guid_is_no_port(void **state)
+{
+    (void)state;
+    on_host[2] = vport(UINT64_MAX, tables[2]);
+    on_stranger[1] = vport(0, tables[2]);
+    owners[0].count = 3;
+    owners[1].count = 2;
+    add(3);
+    assert_int_equal(result.added, 3);
 }
 
 /* Each of the two has its own key, and one of them the other's as well. */
@@ -126,7 +140,7 @@ static void of_a_port_that_nobody_reported_nothing_is_renewed(void **state)
 {
     (void)state;
     add(2);
-    renew(2);
+    assert_false(renew(2)); /* tables were proved before */
     assert_null(oneib_subnet_find(&subnet, VM_C));
 }
 
@@ -199,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCENE(a_port_that_nobody_reported_is_not_believed),
         IN_SCENE(a_virtual_port_without_a_table_does_not_count_as_read),
+        IN_SCENE(what_has_no_guid_is_no_port),
         IN_SCENE(one_table_that_is_as_it_must_be_proves_nothing_alone),
         IN_SCENE(what_is_not_read_to_its_end_stays_as_it_was),
         IN_SCENE(of_a_port_that_nobody_reported_nothing_is_renewed),
