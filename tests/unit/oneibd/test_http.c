@@ -178,19 +178,32 @@ static void health_is_ok_or_the_reasons_why_not(void **state)
     assert_answer("GET", "/healthz", 200, "ok\n");
 }
 
+/* The answer may come too late to find the sign of life fresh: then another one is given. */
+static void is_well_after_a_sign_of_life(void)
+{
+    const double until = oneib_now_ms() + PATIENCE_MS;
+    unsigned status = 0;
+    while (status != 200 && oneib_now_ms() < until) {
+        oneib_http_alive(http);
+        char *answer = ask("GET", "/healthz");
+        status = status_of(answer);
+        free(answer);
+    }
+    assert_int_equal(status, 200);
+}
+
 static void a_daemon_without_a_sign_of_life_is_stuck(void **state)
 {
     (void)state;
     struct oneib_text text = {0};
-    oneib_http_publish(http, &text, "", 400);
-    assert_answer("GET", "/healthz", 200, "ok\n");
-    poll(NULL, 0, 450);
+    oneib_http_publish(http, &text, "", 100);
+    is_well_after_a_sign_of_life();
+    poll(NULL, 0, 150);
     char *answer = ask("GET", "/healthz");
     assert_int_equal(status_of(answer), 503);
     assert_non_null(strstr(answer, "the daemon is stuck"));
     free(answer);
-    oneib_http_alive(http);
-    assert_answer("GET", "/healthz", 200, "ok\n");
+    is_well_after_a_sign_of_life();
 }
 
 static void no_metrics_leave_the_old_ones(void **state)
