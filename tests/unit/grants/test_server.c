@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -202,6 +203,55 @@ static void a_key_that_is_not_admitted_gets_no_connection(void **state)
     for (int i = 0; i < 50 && oneib_grants_server_counts(server)->refused_keys == 0; i++)
         expect_nothing();
     assert_true(oneib_grants_server_counts(server)->refused_keys > 0);
+}
+
+#define STRANGERS 1100
+#define SYSTEMD_FILES 1024 /* DefaultLimitNOFILE=, the soft limit */
+
+/* As many descriptors as oneibd's unit gives it. */
+static rlim_t files_of_the_unit(void)
+{
+    char line[256];
+    unsigned files = SYSTEMD_FILES;
+    FILE *unit = fopen(ONEIB_UNIT, "r");
+    assert_non_null(unit);
+    while (fgets(line, sizeof line, unit))
+        if (sscanf(line, "LimitNOFILE=%u", &files) == 1)
+            break;
+    fclose(unit);
+    return files;
+}
+
+static void connect_strangers(int *strangers)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    for (size_t i = 0; i < STRANGERS; i++) {
+        strangers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_true(strangers[i] >= 0);
+        assert_int_equal(connect(strangers[i], (struct sockaddr *)&to, sizeof to), 0);
+    }
+}
+
+/* They have no key, and say nothing: each holds a descriptor until the handshake's time is over. */
+static void strangers_that_say_nothing_keep_no_node_away(void **state)
+{
+    (void)state;
+    static int strangers[STRANGERS];
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    limit.rlim_cur = files_of_the_unit() < before.rlim_max ? files_of_the_unit() : before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    admit(1);
+    connect_strangers(strangers);
+    connect_node(0);
+    say_challenge(0, 1);
+    expect_challenge(0, 1);
+    for (size_t i = 0; i < STRANGERS; i++)
+        close(strangers[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static void before_any_is_admitted_nobody_is_heard(void **state)
@@ -680,6 +730,7 @@ int main(void)
         EACH(each_is_known_by_the_key_that_it_has_proved),
         EACH(a_key_that_is_not_admitted_is_not_heard),
         EACH(a_key_that_is_not_admitted_gets_no_connection),
+        EACH(strangers_that_say_nothing_keep_no_node_away),
         EACH(before_any_is_admitted_nobody_is_heard),
         EACH(who_has_another_secret_than_the_keys_is_not_heard),
         EACH(who_expects_another_daemon_is_not_heard),
