@@ -218,21 +218,13 @@ static int load_strings(const struct load *load, const config_setting_t *setting
 static int load_value(const struct load *load, const config_setting_t *setting,
                       const struct oneib_config_key *key)
 {
-    switch (key->kind) {
-    case ONEIB_CONFIG_BOOLEAN:
-        return load_boolean(load, setting, key);
-    case ONEIB_CONFIG_NUMBER:
-        return load_number(load, setting, key);
-    case ONEIB_CONFIG_SHARE:
-        return load_share(load, setting, key);
-    case ONEIB_CONFIG_CHOICE:
-        return load_choice(load, setting, key);
-    case ONEIB_CONFIG_STRING:
-        return load_string(load, setting, key);
-    case ONEIB_CONFIG_STRINGS:
-        return load_strings(load, setting, key);
-    }
-    return 0;
+    static int (*const loaders[])(const struct load *load, const config_setting_t *setting,
+                                  const struct oneib_config_key *key) = {
+        [ONEIB_CONFIG_BOOLEAN] = load_boolean, [ONEIB_CONFIG_NUMBER] = load_number,
+        [ONEIB_CONFIG_SHARE] = load_share,     [ONEIB_CONFIG_CHOICE] = load_choice,
+        [ONEIB_CONFIG_STRING] = load_string,   [ONEIB_CONFIG_STRINGS] = load_strings,
+    };
+    return loaders[key->kind](load, setting, key);
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -296,36 +288,21 @@ static int load_group(const struct load *load, const config_setting_t *group)
     return 0;
 }
 
-/* The setting that is at fault, or the one that made the default a fault. */
-static int refuse_qos(const struct load *load, const char *path, const char *name, const char *what)
+/* path: "GROUP.KEY". Of a default that is at fault the line is its group's. */
+static int refuse_at(const struct load *load, const char *path, const char *what)
 {
+    const char *name = strchr(path, '.') + 1;
+    oneib_autofree char *group = oneib_strndup(path, (size_t)(name - path - 1));
     const config_setting_t *setting = config_lookup(load->file, path);
-    return refuse(load, setting ? setting : config_lookup(load->file, "qos"), find_key("qos", name),
+    return refuse(load, setting ? setting : config_lookup(load->file, group), find_key(group, name),
                   what);
 }
 
 static int check_qos(const struct load *load)
 {
     oneib_autotext struct oneib_text what = {0};
-    const enum oneib_config_qos_fault fault = oneib_config_qos_check(load->config, &what);
-    switch (fault) {
-    case ONEIB_CONFIG_QOS_GOOD:
-        return 0;
-    case ONEIB_CONFIG_QOS_CLASSES:
-        return refuse_qos(load, "qos.classes", "classes", what.data);
-    case ONEIB_CONFIG_QOS_DEFAULT_CLASS:
-        return refuse_qos(load, "qos.default_class", "default_class", what.data);
-    case ONEIB_CONFIG_QOS_ENTRIES:
-        return refuse_qos(load, "qos.entries", "entries", what.data);
-    case ONEIB_CONFIG_QOS_LINKS_FILE:
-        return refuse_qos(load, "qos.links_file", "links_file", what.data);
-    case ONEIB_CONFIG_QOS_EXCLUSIVE:
-        return refuse_qos(load, "qos.exclusive", "exclusive", what.data);
-    case ONEIB_CONFIG_QOS_POLICY:
-        return refuse(load, config_lookup(load->file, "opensm.qos_policy"),
-                      find_key("opensm", "qos_policy"), what.data);
-    }
-    return 0;
+    const char *fault = oneib_config_qos_check(load->config, &what);
+    return fault ? refuse_at(load, fault, what.data) : 0;
 }
 
 static int check_ufm(const struct load *load)
@@ -334,16 +311,14 @@ static int check_ufm(const struct load *load)
     if (config->sm.kind != ONEIB_SM_UFM)
         return 0;
     if (!config->ufm.url)
-        return refuse(load, config_lookup(load->file, "sm.kind"), find_key("sm", "kind"),
-                      "needs ufm.url: https://HOST of UFM");
+        return refuse_at(load, "sm.kind", "needs ufm.url: https://HOST of UFM");
     if (!config->one.writer)
-        return refuse(
-            load, config_lookup(load->file, "one.writer"), find_key("one", "writer"),
+        return refuse_at(
+            load, "one.writer",
             "must be true with sm.kind \"ufm\": one oneibd alone tells UFM; start another "
             "one when the first is gone");
     if (config->ufm.auth == ONEIB_CONFIG_UFM_CERTIFICATE && !config->ufm.certificate)
-        return refuse(load, config_lookup(load->file, "ufm.auth"), find_key("ufm", "auth"),
-                      "needs ufm.certificate, the client's");
+        return refuse_at(load, "ufm.auth", "needs ufm.certificate, the client's");
     return 0;
 }
 
@@ -353,11 +328,9 @@ static int check_together(const struct load *load)
 {
     const struct oneib_config *config = load->config;
     if (config->pkeys.first > config->pkeys.last)
-        return refuse(load, config_lookup(load->file, "pkeys.last"), find_key("pkeys", "last"),
-                      "must not be less than pkeys.first");
+        return refuse_at(load, "pkeys.last", "must not be less than pkeys.first");
     if (config->opensm.method == ONEIB_RELOAD_COMMAND && !config->opensm.reload_command)
-        return refuse(load, config_lookup(load->file, "opensm.reload"),
-                      find_key("opensm", "reload"), "needs opensm.reload_command");
+        return refuse_at(load, "opensm.reload", "needs opensm.reload_command");
     return check_ufm(load) < 0 ? -1 : check_qos(load);
 }
 

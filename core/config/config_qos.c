@@ -33,14 +33,14 @@ static bool check_classes(char *const *classes, size_t *count, unsigned *sls,
     return true;
 }
 
-static enum oneib_config_qos_fault check_default(const struct oneib_config *config, size_t count,
-                                                 struct oneib_text *what)
+static const char *check_default(const struct oneib_config *config, size_t count,
+                                 struct oneib_text *what)
 {
     const char *name = config->qos.default_class;
     if (!name || is_in(config->qos.classes, count, name))
-        return ONEIB_CONFIG_QOS_GOOD;
+        return NULL;
     oneib_text_append(what, "must be one of qos.classes, and none of these has that name");
-    return ONEIB_CONFIG_QOS_DEFAULT_CLASS;
+    return "qos.default_class";
 }
 
 static bool check_policy(const struct oneib_config *config, size_t classes, struct oneib_text *what)
@@ -67,33 +67,32 @@ static bool is_opensms(const struct oneib_config *config, const char *path)
            (config->opensm.qos_policy && strcmp(path, config->opensm.qos_policy) == 0);
 }
 
-static enum oneib_config_qos_fault check_links(const struct oneib_config *config, size_t classes,
-                                               struct oneib_text *what)
+static const char *check_links(const struct oneib_config *config, size_t classes,
+                               struct oneib_text *what)
 {
     const char *path = config->qos.links_file;
     if (path && classes == 0) {
         oneib_text_append(what, "is of clusters with service levels: define qos.classes, too");
-        return ONEIB_CONFIG_QOS_LINKS_FILE;
+        return "qos.links_file";
     }
     if (path && is_opensms(config, path)) {
         oneib_text_append(what, "must be a file of its own, none of opensm's");
-        return ONEIB_CONFIG_QOS_LINKS_FILE;
+        return "qos.links_file";
     }
     if (config->qos.exclusive && !path) {
         oneib_text_append(what, "needs qos.links_file, from which the placer knows of links");
-        return ONEIB_CONFIG_QOS_EXCLUSIVE;
+        return "qos.exclusive";
     }
-    return ONEIB_CONFIG_QOS_GOOD;
+    return NULL;
 }
 
-enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *config,
-                                                   struct oneib_text *what)
+const char *oneib_config_qos_check(const struct oneib_config *config, struct oneib_text *what)
 {
     char *none[] = {NULL};
     size_t count;
     unsigned sls = 0;
     if (!check_classes(config->qos.classes ? config->qos.classes : none, &count, &sls, what))
-        return ONEIB_CONFIG_QOS_CLASSES;
+        return "qos.classes";
 
     /* SL 0 has one too. */
     const unsigned lanes = 1 + (unsigned)__builtin_popcount(sls);
@@ -102,14 +101,14 @@ enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *co
                           "have %u SLs, with SL 0, and each needs a lane of its own: there are %u "
                           "(qos.vls)",
                           lanes, config->qos.vls);
-        return ONEIB_CONFIG_QOS_CLASSES;
+        return "qos.classes";
     }
     if (lanes > config->qos.entries) {
         oneib_text_printf(what, "must be at least %u, one for each lane", lanes);
-        return ONEIB_CONFIG_QOS_ENTRIES;
+        return "qos.entries";
     }
     if (config->opensm.qos_policy && !check_policy(config, count, what))
-        return ONEIB_CONFIG_QOS_POLICY;
-    const enum oneib_config_qos_fault fault = check_links(config, count, what);
-    return fault == ONEIB_CONFIG_QOS_GOOD ? check_default(config, count, what) : fault;
+        return "opensm.qos_policy";
+    const char *fault = check_links(config, count, what);
+    return fault ? fault : check_default(config, count, what);
 }

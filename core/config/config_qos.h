@@ -6,19 +6,8 @@
 #include "base/text.h"
 #include "config/config.h"
 
-/* Whose the fault is, for its line. */
-enum oneib_config_qos_fault {
-    ONEIB_CONFIG_QOS_GOOD,
-    ONEIB_CONFIG_QOS_CLASSES,
-    ONEIB_CONFIG_QOS_DEFAULT_CLASS,
-    ONEIB_CONFIG_QOS_ENTRIES,
-    ONEIB_CONFIG_QOS_POLICY,
-    ONEIB_CONFIG_QOS_LINKS_FILE,
-    ONEIB_CONFIG_QOS_EXCLUSIVE,
-};
-
-/* Appends what is wrong, "must ..." or the like, unless GOOD. */
-enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *config,
-                                                   struct oneib_text *what);
+/* The key that is at fault, "GROUP.KEY", and appends what is wrong, "must ..." or the like; NULL:
+ * nothing is. */
+const char *oneib_config_qos_check(const struct oneib_config *config, struct oneib_text *what);
 
 #endif
