@@ -273,25 +273,18 @@ void oneib_print_note(const char *format, ...)
         print_line("note: ", text.data);
 }
 
-static enum oneib_style style_of_severity(enum oneib_severity severity)
-{
-    switch (severity) {
-    case ONEIB_VIOLATION:
-        return ONEIB_BAD;
-    case ONEIB_WARNING:
-        return ONEIB_CHANGED;
-    case ONEIB_NOTICE:
-        return ONEIB_PLAIN;
-    }
-    return ONEIB_PLAIN;
-}
+static const enum oneib_style style_of_severity[] = {
+    [ONEIB_NOTICE] = ONEIB_PLAIN,
+    [ONEIB_WARNING] = ONEIB_CHANGED,
+    [ONEIB_VIOLATION] = ONEIB_BAD,
+};
 
 void oneib_print_findings(const struct oneib_run *run, const struct oneib_findings *findings)
 {
     oneib_autotext struct oneib_text text = {0};
     for (size_t i = 0; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        oneib_paint(&text, run->color_err, style_of_severity(finding->severity), "%s",
+        oneib_paint(&text, run->color_err, style_of_severity[finding->severity], "%s",
                     oneib_severity_name(finding->severity));
         oneib_text_append(&text, ": ");
         oneib_append_message(&text, finding->text);

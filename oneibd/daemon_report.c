@@ -12,22 +12,15 @@
 #define NOTHING_FOUND 0xffff
 #define DESCRIPTION_SHOWN 64
 
-static enum oneib_log_level level_of(enum oneib_severity severity)
-{
-    switch (severity) {
-    case ONEIB_NOTICE:
-        return ONEIB_LOG_INFO;
-    case ONEIB_WARNING:
-        return ONEIB_LOG_WARNING;
-    case ONEIB_VIOLATION:
-        return ONEIB_LOG_ERROR;
-    }
-    return ONEIB_LOG_ERROR;
-}
+static const enum oneib_log_level level_of[] = {
+    [ONEIB_NOTICE] = ONEIB_LOG_INFO,
+    [ONEIB_WARNING] = ONEIB_LOG_WARNING,
+    [ONEIB_VIOLATION] = ONEIB_LOG_ERROR,
+};
 
 static void say_new(const struct oneib_finding *finding)
 {
-    oneib_log(level_of(finding->severity), "%s: %s%s%s", finding->code, finding->text,
+    oneib_log(level_of[finding->severity], "%s: %s%s%s", finding->code, finding->text,
               finding->fix ? "; " : "", finding->fix ? finding->fix : "");
 }
 

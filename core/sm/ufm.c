@@ -42,18 +42,11 @@ static const char *place(const struct oneib_sm *sm)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static enum oneib_ufm_auth auth_of(enum oneib_config_ufm_auth auth)
-{
-    switch (auth) {
-    case ONEIB_CONFIG_UFM_BASIC:
-        return ONEIB_UFM_BASIC;
-    case ONEIB_CONFIG_UFM_TOKEN:
-        return ONEIB_UFM_TOKEN;
-    case ONEIB_CONFIG_UFM_CERTIFICATE:
-        break;
-    }
-    return ONEIB_UFM_CERTIFICATE;
-}
+static const enum oneib_ufm_auth auth_of[] = {
+    [ONEIB_CONFIG_UFM_BASIC] = ONEIB_UFM_BASIC,
+    [ONEIB_CONFIG_UFM_TOKEN] = ONEIB_UFM_TOKEN,
+    [ONEIB_CONFIG_UFM_CERTIFICATE] = ONEIB_UFM_CERTIFICATE,
+};
 
 static int open_client(struct oneib_ufm *ufm, const struct oneib_config *config,
                        struct oneib_error *err)
@@ -61,7 +54,7 @@ static int open_client(struct oneib_ufm *ufm, const struct oneib_config *config,
     const struct oneib_ufm_access access = {
         .url = config->ufm.url,
         .ca = config->ufm.ca,
-        .auth = auth_of(config->ufm.auth),
+        .auth = auth_of[config->ufm.auth],
         .secret = config->ufm.secret,
         .certificate = config->ufm.certificate,
         .timeout_ms = config->ufm.timeout_ms,

@@ -172,17 +172,13 @@ static int open_when_key_is_there(struct look *look, struct oneib_error *err)
 
 static int take_step(struct look *look, struct oneib_error *err)
 {
-    switch (look->work->phase) {
-    case ONEIB_VF_OLD_GUID_GOES:
-        return let_old_guid_go(look, err);
-    case ONEIB_VF_GUID_IS_FREE:
-        return set_free_guid(look, err);
-    case ONEIB_VF_GUID_COMES:
-        return see_guid_accepted(look, err);
-    case ONEIB_VF_KEY_COMES:
-        return open_when_key_is_there(look, err);
-    }
-    return 0;
+    static int (*const steps[])(struct look *, struct oneib_error *) = {
+        [ONEIB_VF_OLD_GUID_GOES] = let_old_guid_go,
+        [ONEIB_VF_GUID_IS_FREE] = set_free_guid,
+        [ONEIB_VF_GUID_COMES] = see_guid_accepted,
+        [ONEIB_VF_KEY_COMES] = open_when_key_is_there,
+    };
+    return steps[look->work->phase](look, err);
 }
 
 /* What it was begun for is not granted any more: a record has no key then. */
