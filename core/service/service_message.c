@@ -88,15 +88,14 @@ static void pack_have(const struct oneib_request *request, struct oneib_request 
     TAKE(packed, request, numa_node);
 }
 
-static void pack_daemons(const struct oneib_request *request, struct oneib_request *packed)
+/* But since when it is in the ledger. */
+static void take_daemons(struct oneib_ledger_daemon *to, const struct oneib_ledger_daemon *from,
+                         size_t count)
 {
-    TAKE(packed, request, daemon_count);
-    for (size_t i = 0; i < request->daemon_count && i < ONEIB_DAEMONS_MAX; i++) {
-        const struct oneib_announced_daemon *from = &request->daemons[i];
-        struct oneib_announced_daemon *to = &packed->daemons[i];
-        take_text(to->address, from->address, sizeof to->address);
-        TAKE(to, from, curve);
-        TAKE(to, from, sign);
+    for (size_t i = 0; i < count && i < ONEIB_DAEMONS_MAX; i++) {
+        take_text(to[i].address, from[i].address, sizeof to->address);
+        TAKE(&to[i], &from[i], curve);
+        TAKE(&to[i], &from[i], sign);
     }
 }
 
@@ -119,7 +118,8 @@ void oneib_request_pack(const struct oneib_request *request, struct oneib_reques
         take_pci(&packed->vf, &request->vf);
         break;
     case ONEIB_REQUEST_ANNOUNCE:
-        pack_daemons(request, packed);
+        TAKE(packed, request, daemon_count);
+        take_daemons(packed->daemons, request->daemons, request->daemon_count);
         break;
     default:
         break;
@@ -188,26 +188,14 @@ struct oneib_request oneib_request_announcing(const struct oneib_daemons *daemon
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_ANNOUNCE);
     request.daemon_count = (uint32_t)daemons->count;
-    for (size_t i = 0; i < daemons->count; i++) {
-        const struct oneib_ledger_daemon *from = &daemons->items[i];
-        struct oneib_announced_daemon *to = &request.daemons[i];
-        take_text(to->address, from->address, sizeof to->address);
-        TAKE(to, from, curve);
-        TAKE(to, from, sign);
-    }
+    take_daemons(request.daemons, daemons->items, daemons->count);
     return request;
 }
 
 void oneib_request_daemons(const struct oneib_request *request, struct oneib_daemons *daemons)
 {
     *daemons = (struct oneib_daemons){.count = request->daemon_count};
-    for (size_t i = 0; i < daemons->count; i++) {
-        const struct oneib_announced_daemon *from = &request->daemons[i];
-        struct oneib_ledger_daemon *to = &daemons->items[i];
-        take_text(to->address, from->address, sizeof to->address);
-        TAKE(to, from, curve);
-        TAKE(to, from, sign);
-    }
+    take_daemons(daemons->items, request->daemons, daemons->count);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -68,22 +68,17 @@ enum oneib_request_kind {
 /* A connection has at most so many requests that its next WAIT is for; one more is refused. */
 #define ONEIB_SERVICE_ASKED_MAX 64
 
-struct oneib_announced_daemon {
-    char address[ONEIB_ADDRESS_SIZE]; /* ends with a 0 */
-    uint8_t curve[ONEIB_PUBLIC_KEY_SIZE], sign[ONEIB_PUBLIC_KEY_SIZE];
-};
-
 struct oneib_request {
     uint32_t magic;
     uint16_t kind;  /* enum oneib_request_kind */
     uint16_t flags; /* above */
     uint32_t vm_id;
-    int32_t nic_id;                                           /* 0-255; RELEASE: -1 is all */
-    uint32_t network_id;                                      /* HAVE */
-    int32_t numa_node;                                        /* HAVE: wanted; -1: none */
-    uint32_t daemon_count;                                    /* ANNOUNCE: at least 1 */
-    struct oneib_pci vf;                                      /* RELEASE_VF */
-    struct oneib_announced_daemon daemons[ONEIB_DAEMONS_MAX]; /* ANNOUNCE */
+    int32_t nic_id;                                        /* 0-255; RELEASE: -1 is all */
+    uint32_t network_id;                                   /* HAVE */
+    int32_t numa_node;                                     /* HAVE: wanted; -1: none */
+    uint32_t daemon_count;                                 /* ANNOUNCE: at least 1 */
+    struct oneib_pci vf;                                   /* RELEASE_VF */
+    struct oneib_ledger_daemon daemons[ONEIB_DAEMONS_MAX]; /* ANNOUNCE: `since` is 0 */
 };
 
 enum oneib_answer_kind {
