@@ -29,33 +29,14 @@ int oneib_port_choose(const struct oneib_fabric_options *options, unsigned least
 /* Asks the own port for its LID, its SM's LID and so on; an error when no subnet manager is known. */
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err);
 
-/* One LID of an end port, and who the SA says it is. guid 0: not said. */
-struct oneib_port_list_entry {
-    uint16_t lid;
-    oneib_guid guid, node_guid;
-    uint8_t node_type;
-    uint8_t port_number;
-    uint16_t partition_cap;
-    char description[65];
-};
-
-struct oneib_port_list {
-    struct oneib_port_list_entry *items;
-    size_t count, capacity;
-    bool from_sa; /* opensm's SA leaves out who shares no P_Key with the asking port */
-};
-
-/* Appends a zeroed entry, valid until the next one. */
-struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list);
-void oneib_port_list_clear(struct oneib_port_list *port_list);
-
 /*
- * All end ports: from the SA's NodeRecords. Where its long answers arrive cut (ibsim's umad2sim
- * passes the first segment only) the LIDs come from a switch's forwarding table instead, and guid
- * is 0.
+ * Adds all end ports, by LID and by who the SA says they are: from its NodeRecords. Where its long
+ * answers arrive cut (ibsim's umad2sim passes the first segment only) the LIDs come from a switch's
+ * forwarding table instead, and guid is 0. *from_sa: opensm's SA leaves out who shares no P_Key with
+ * the asking port.
  */
-int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                         struct oneib_error *err);
+int oneib_list_ports(struct oneib_fabric *fabric, struct oneib_subnet *subnet, bool *from_sa,
+                     struct oneib_error *err);
 
 /*
  * Fails when the SA may have left ports out of its answer to the port `own`: two limited members of
@@ -83,11 +64,11 @@ struct oneib_sa_records {
 int oneib_sa_records(uint8_t *mad, size_t length, size_t record_size,
                      struct oneib_sa_records *records, struct oneib_error *err);
 
-/* NodeRecord of one LID. *found is false when the SA knows none. */
-int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err);
-/* Appends all NodeRecords. */
-int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_list, bool *whole,
+/* Of the port with that LID: its NodeRecord; nothing changes when the SA knows none. */
+int oneib_sa_node_of_lid(struct oneib_fabric *fabric, struct oneib_subnet_port *port,
+                         struct oneib_error *err);
+/* Adds all NodeRecords. */
+int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_subnet *subnet, bool *whole,
                    struct oneib_error *err);
 
 #endif

@@ -10,26 +10,12 @@
 #define LID_LAST 0xbfff   /* the last unicast LID */
 #define NO_EXIT 0xff      /* forwarding table: no such LID */
 
-struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list)
-{
-    struct oneib_port_list_entry *entry =
-        ONEIB_ADD(port_list->items, port_list->count, port_list->capacity);
-    *entry = (struct oneib_port_list_entry){0};
-    return entry;
-}
-
-void oneib_port_list_clear(struct oneib_port_list *port_list)
-{
-    free(port_list->items);
-    *port_list = (struct oneib_port_list){0};
-}
-
 /* The switch that this port hangs on, or that this port belongs to, addressed by directed route. */
 struct near_switch {
     struct oneib_fabric *fabric;
     uint8_t hops;
     oneib_guid guid; /* of who is asked; 0: not known yet */
-    struct oneib_port_list *port_list;
+    struct oneib_subnet *subnet;
     size_t blocks, asked;
 };
 
@@ -111,16 +97,16 @@ static int take_block(void *context, const struct oneib_mad_answer *answer, stru
         uint32_t lid = base + i;
         if (exits[i] == NO_EXIT || lid == 0 || lid > LID_LAST)
             continue;
-        struct oneib_port_list_entry *entry = oneib_port_list_add(near->port_list);
-        entry->lid = (uint16_t)lid;
+        ONEIB_APPEND(near->subnet->ports, near->subnet->port_count, near->subnet->port_capacity,
+                     (struct oneib_subnet_port){.lid = (uint16_t)lid});
     }
     return 0;
 }
 
-static int list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+static int list_from_switch(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
                             struct oneib_error *err)
 {
-    struct near_switch near = {.fabric = fabric, .port_list = port_list};
+    struct near_switch near = {.fabric = fabric, .subnet = subnet};
     struct oneib_mad_answer answer;
     if (find_switch(&near, err) < 0 ||
         ask_near(&near, IB_ATTR_SWITCH_INFO, "SwitchInfo", &answer, err) < 0)
@@ -131,14 +117,12 @@ static int list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list 
     return oneib_mad_run(&fabric->port, &exchange, err);
 }
 
-int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                         struct oneib_error *err)
+int oneib_list_ports(struct oneib_fabric *fabric, struct oneib_subnet *subnet, bool *from_sa,
+                     struct oneib_error *err)
 {
-    bool whole;
-    if (oneib_sa_nodes(fabric, port_list, &whole, err) < 0)
+    if (oneib_sa_nodes(fabric, subnet, from_sa, err) < 0)
         return -1;
-    port_list->from_sa = whole;
-    return whole ? 0 : list_from_switch(fabric, port_list, err);
+    return *from_sa ? 0 : list_from_switch(fabric, subnet, err);
 }
 
 static bool is_full_member(const struct oneib_subnet_port *port)

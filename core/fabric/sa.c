@@ -2,6 +2,7 @@
 /* Queries of the subnet administration. */
 #include "fabric/fabric_internal.h"
 
+#include "base/array.h"
 #include <errno.h>
 
 /* SA header (IBA 1.2.1, 15.2.1.1) and RMPP header (13.6.2.1). */
@@ -100,10 +101,10 @@ static int sa_status(const struct oneib_fabric *fabric, uint16_t status, struct 
 
 /* ---- NodeRecords ----------------------------------------------------------------------------- */
 
-static void decode_node(uint8_t *record, struct oneib_port_list_entry *entry)
+static void decode_node(uint8_t *record, struct oneib_subnet_port *port)
 {
     uint8_t *info = record + NODE_RECORD_INFO;
-    *entry = (struct oneib_port_list_entry){
+    *port = (struct oneib_subnet_port){
         .lid = oneib_get16(record),
         .guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
         .node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F),
@@ -111,14 +112,15 @@ static void decode_node(uint8_t *record, struct oneib_port_list_entry *entry)
         .port_number = (uint8_t)mad_get_field(info, 0, IB_NODE_LOCAL_PORT_F),
         .partition_cap = (uint16_t)mad_get_field(info, 0, IB_NODE_PARTITION_CAP_F),
     };
-    if (entry->node_type == ONEIB_NODE_SWITCH)
-        entry->port_number = 0;
-    memcpy(entry->description, record + NODE_RECORD_DESCRIPTION, sizeof(entry->description) - 1);
+    if (port->node_type == ONEIB_NODE_SWITCH)
+        port->port_number = 0;
+    memcpy(port->description, record + NODE_RECORD_DESCRIPTION, sizeof(port->description) - 1);
 }
 
-int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err)
+int oneib_sa_node_of_lid(struct oneib_fabric *fabric, struct oneib_subnet_port *port,
+                         struct oneib_error *err)
 {
+    const uint16_t lid = port->lid;
     struct oneib_mad_request request = sa_request(fabric, IB_MAD_METHOD_GET, IB_SA_ATTR_NODERECORD);
     request.component_mask = NODE_RECORD_LID_MASK;
     oneib_put16(request.record, lid);
@@ -128,19 +130,18 @@ int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
         return -1;
     if (answer.error)
         return sa_silent(fabric, answer.error, err);
-    *found = answer.status == 0;
     if (is_refusal(answer.status))
         return 0;
     if (answer.status)
         return sa_status(fabric, answer.status, err);
     if (!holds_record(&answer, IB_SA_NR_RECSZ))
         return sa_silent(fabric, EPROTO, err);
-    decode_node(answer.mad + IB_SA_DATA_OFFS, entry);
-    entry->lid = lid;
+    decode_node(answer.mad + IB_SA_DATA_OFFS, port);
+    port->lid = lid;
     return 0;
 }
 
-int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_list, bool *whole,
+int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_subnet *subnet, bool *whole,
                    struct oneib_error *err)
 {
     struct oneib_mad_request request =
@@ -157,10 +158,9 @@ int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_lis
     if (oneib_sa_records(answer.mad, answer.length, IB_SA_NR_RECSZ, &records, err) < 0)
         return oneib_wrap(err, "reading the NodeRecords of the SA at LID %u", fabric->sm_lid);
     *whole = records.whole;
-    for (size_t i = 0; records.whole && i < records.count; i++) {
-        struct oneib_port_list_entry *entry = oneib_port_list_add(port_list);
-        decode_node(records.first + i * records.stride, entry);
-    }
+    for (size_t i = 0; records.whole && i < records.count; i++)
+        decode_node(records.first + i * records.stride,
+                    ONEIB_ADD(subnet->ports, subnet->port_count, subnet->port_capacity));
     return 0;
 }
 

@@ -233,27 +233,12 @@ static int run_jobs(struct reader *reader, struct oneib_error *err)
 
 /* ---- the whole subnet ------------------------------------------------------------------------ */
 
-static void describe(struct oneib_subnet_port *port, const struct oneib_port_list_entry *entry)
+static void start(struct reader *reader)
 {
-    *port = (struct oneib_subnet_port){
-        .guid = entry->guid,
-        .node_guid = entry->node_guid,
-        .lid = entry->lid,
-        .port_number = entry->port_number,
-        .node_type = entry->node_type,
-        .partition_cap = entry->partition_cap,
-    };
-    memcpy(port->description, entry->description, sizeof(port->description));
-}
-
-static void start_with(struct reader *reader, const struct oneib_port_list *port_list)
-{
-    struct oneib_subnet *subnet = reader->subnet;
-    reader->progress = oneib_alloc(port_list->count + 1, sizeof(*reader->progress));
-    ONEIB_RESERVE(subnet->ports, subnet->port_capacity, port_list->count);
-    for (size_t i = 0; i < port_list->count; i++) {
-        describe(&subnet->ports[subnet->port_count++], &port_list->items[i]);
-        reader->progress[i].claimed = port_list->items[i].guid;
+    const struct oneib_subnet *subnet = reader->subnet;
+    reader->progress = oneib_alloc(subnet->port_count + 1, sizeof(*reader->progress));
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        reader->progress[i].claimed = subnet->ports[i].guid;
         add_job(reader, i, IB_ATTR_NODE_INFO);
     }
 }
@@ -264,14 +249,8 @@ static int name_silent_ports(struct reader *reader, struct oneib_error *err)
 {
     for (size_t i = 0; i < reader->subnet->port_count; i++) {
         struct oneib_subnet_port *port = &reader->subnet->ports[i];
-        struct oneib_port_list_entry entry;
-        bool found = false;
-        if (port->guid)
-            continue;
-        if (oneib_sa_node_of_lid(reader->fabric, port->lid, &entry, &found, err) < 0)
+        if (!port->guid && oneib_sa_node_of_lid(reader->fabric, port, err) < 0)
             return -1;
-        if (found)
-            describe(port, &entry);
     }
     return 0;
 }
@@ -307,13 +286,13 @@ static void distrust_duplicates(struct oneib_subnet *subnet)
     }
 }
 
-static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
-                       struct oneib_error *err)
+static int read_subnet(struct reader *reader, struct oneib_error *err)
 {
+    bool from_sa;
     if (oneib_fabric_require_sm(reader->fabric, err) < 0 ||
-        oneib_port_list_take(reader->fabric, port_list, err) < 0)
+        oneib_list_ports(reader->fabric, reader->subnet, &from_sa, err) < 0)
         return -1;
-    start_with(reader, port_list);
+    start(reader);
     if (run_jobs(reader, err) < 0 || name_silent_ports(reader, err) < 0)
         return -1;
     drop_aliases_and_strays(reader);
@@ -322,9 +301,7 @@ static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
     distrust_duplicates(reader->subnet);
     if (oneib_note_master(reader->subnet, reader->fabric->sm_lid, err) < 0)
         return -1;
-    return port_list->from_sa
-               ? oneib_check_visibility(reader->subnet, reader->fabric->port_guid, err)
-               : 0;
+    return from_sa ? oneib_check_visibility(reader->subnet, reader->fabric->port_guid, err) : 0;
 }
 
 static void clear_reader(struct reader *reader)
@@ -338,9 +315,7 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 {
     *subnet = (struct oneib_subnet){0};
     struct reader reader = {.fabric = fabric, .subnet = subnet};
-    struct oneib_port_list port_list = {0};
-    int result = read_subnet(&reader, &port_list, err);
-    oneib_port_list_clear(&port_list);
+    int result = read_subnet(&reader, err);
     clear_reader(&reader);
     if (result < 0) {
         oneib_subnet_clear(subnet);

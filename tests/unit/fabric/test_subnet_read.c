@@ -68,35 +68,28 @@ int oneib_check_visibility(const struct oneib_subnet *of, oneib_guid own, struct
     return 0;
 }
 
-int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                         struct oneib_error *err)
+int oneib_list_ports(struct oneib_fabric *fabric, struct oneib_subnet *of, bool *from_sa,
+                     struct oneib_error *err)
 {
     (void)fabric, (void)err;
-    port_list->items = calloc(PORTS_MAX, sizeof *port_list->items);
-    assert_non_null(port_list->items);
-    port_list->from_sa = true;
+    of->ports = calloc(PORTS_MAX, sizeof *of->ports);
+    assert_non_null(of->ports);
+    *from_sa = true;
     for (size_t i = 0; i < port_count; i++)
-        port_list->items[port_list->count++] =
-            (struct oneib_port_list_entry){.lid = ports[i].lid,
-                                           .guid = ports[i].listed,
-                                           .node_type = ONEIB_NODE_CA,
-                                           .port_number = 1,
-                                           .partition_cap = CAP,
-                                           .description = "node"};
+        of->ports[of->port_count++] = (struct oneib_subnet_port){.lid = ports[i].lid,
+                                                                 .guid = ports[i].listed,
+                                                                 .node_type = ONEIB_NODE_CA,
+                                                                 .port_number = 1,
+                                                                 .partition_cap = CAP,
+                                                                 .description = "node"};
     return 0;
 }
 
-void oneib_port_list_clear(struct oneib_port_list *port_list)
+int oneib_sa_node_of_lid(struct oneib_fabric *fabric, struct oneib_subnet_port *port,
+                         struct oneib_error *err)
 {
-    free(port_list->items);
-}
-
-int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err)
-{
-    (void)fabric, (void)entry, (void)err;
-    *found = false;
-    fail_msg("LID %u was listed, and the SA is asked for it again", lid);
+    (void)fabric, (void)err;
+    fail_msg("LID %u was listed, and the SA is asked for it again", port->lid);
     return 0;
 }
 

@@ -170,26 +170,20 @@ int oneib_check_visibility(const struct oneib_subnet *of, oneib_guid own, struct
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
-int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
-                         struct oneib_error *err)
+int oneib_list_ports(struct oneib_fabric *fabric, struct oneib_subnet *of, bool *from_sa,
+                     struct oneib_error *err)
 {
     (void)fabric;
-    (void)port_list;
+    (void)of;
+    (void)from_sa;
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
-void oneib_port_list_clear(struct oneib_port_list *port_list)
-{
-    (void)port_list;
-}
-
-int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err)
+int oneib_sa_node_of_lid(struct oneib_fabric *fabric, struct oneib_subnet_port *port,
+                         struct oneib_error *err)
 {
     (void)fabric;
-    (void)lid;
-    (void)entry;
-    (void)found;
+    (void)port;
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "nobody asks this here");
 }
 
