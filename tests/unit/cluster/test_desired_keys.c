@@ -248,6 +248,17 @@ static void a_users_reservation_of_an_ethernet_network_gets_no_key(void **state)
     assert_no_finding(scene, "network-unproven");
 }
 
+static void a_users_reservation_gets_a_key_together_with_its_parent(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0);
+    struct oneib_network *reservation = add_reservation(scene, 6, 4, 0);
+    reservation->uid = reservation->gid = 12;
+    compute(scene);
+    assert_int_equal(2, scene->desired.request_count);
+    assert_no_finding(scene, "network-unproven");
+}
+
 /* The ledger knows it: somebody switched it, by Sunstone's "Update". */
 static void a_reservation_of_what_was_infiniband_gets_one(void **state)
 {
@@ -1331,6 +1342,7 @@ int main(void)
         SCENE_TEST(an_unreadable_reservation_has_not_even_its_parents_static_members),
         SCENE_TEST(an_unproven_reservation_is_not_in_the_partition_of_what_it_names),
         SCENE_TEST(a_users_reservation_of_an_ethernet_network_gets_no_key),
+        SCENE_TEST(a_users_reservation_gets_a_key_together_with_its_parent),
         SCENE_TEST(a_reservation_of_what_was_infiniband_gets_one),
         SCENE_TEST(an_unreadable_network_gets_no_key),
         SCENE_TEST(an_unreadable_reservation_has_no_members_in_its_parents_partition_either),

@@ -368,6 +368,13 @@ static void a_port_that_must_not_serve_vms_and_has_none_is_only_noticed(void **s
     scene->subnet.sm_port_guid = port_of(1);
     compute(scene);
     assert_finding(scene, "port-full-member", ONEIB_NOTICE, "host 1");
+
+    add_nic(scene, 11, 0, 4, 1)->phase = ONEIB_ABSENT; /* it was there */
+    compute(scene);
+    assert_finding(scene, "port-full-member", ONEIB_NOTICE, "host 1");
+    migrate(&scene->cloud.attachments[0], 1); /* and this one leaves it just now */
+    compute(scene);
+    assert_finding(scene, "port-full-member", ONEIB_VIOLATION, "host 1");
 }
 
 static void limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited(void **state)
@@ -439,6 +446,20 @@ static void who_makes_his_own_nic_limited_narrows_nobody_else(void **state)
     assert_no_finding(scene, "membership-narrowed");
     assert_finding(scene, "membership-refused", ONEIB_WARNING, "VM 11 NIC 0");
     assert_null(strstr(finding(scene, "membership-refused")->text, "VM 12"));
+}
+
+/* Else a user's VM that cannot start would take the others' limited membership away. */
+static void nobody_gives_way_to_one_who_is_no_member(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1)->phase = ONEIB_FAILED;
+    add_nic(scene, 11, 0, 4, 1)->narrowed = true;
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_listed(scene, 256, port_of(1), "limited");
+    assert_no_finding(scene, "membership-narrowed"); /* nor is he one who loses anything */
 }
 
 static void of_many_who_give_way_eight_are_named_and_the_others_counted(void **state)
@@ -553,9 +574,10 @@ static void a_static_member_is_no_vfs_guid(void **state)
     oneib_guid stranger = oneib_guid_encode(SITE, 12, 3);
     oneib_network_add_static(network, stranger, ONEIB_FULL);
     oneib_network_add_static(network, 0, ONEIB_FULL);
+    oneib_network_add_static(network, UINT64_MAX, ONEIB_FULL);
     compute(scene);
     assert_int_equal(1, scene->desired.table.count);
-    assert_int_equal(2, findings_of(scene, "static-guid-site"));
+    assert_int_equal(3, findings_of(scene, "static-guid-site"));
     assert_finding(scene, "static-guid-site", ONEIB_WARNING, "network 4");
 }
 
@@ -810,6 +832,23 @@ static void of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm
     assert_member_status(scene, 10, 2, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 11, 1, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+}
+
+static void a_keys_place_is_that_of_its_earliest_vm_and_who_has_failed_is_told_so(void **state)
+{
+    struct scene *scene = *state;
+    add_host(scene, 1)->ports[0].pkeys_max = 2;
+    add_network(scene, 1, 301);
+    add_network(scene, 2, 302);
+    add_nic(scene, 10, 0, 1, 1)->since = 500;
+    add_nic(scene, 11, 0, 2, 1)->since = 100;
+    add_nic(scene, 12, 0, 1, 1)->since = 50;
+    add_nic(scene, 13, 0, 2, 1)->phase = ONEIB_FAILED;
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+    assert_member_status(scene, 13, 0, ONEIB_MEMBER_STATUS_START_FAILED);
 }
 
 static void who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes(void **state)
@@ -1072,6 +1111,35 @@ static void clusters_count_distinct_vms_and_hosts(void **state)
     assert_null(oneib_desired_cluster(&scene->desired, 5));
 }
 
+/* Which others begin at 0. */
+static void vm_0_and_host_0_count_as_well(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 0);
+    add_host(scene, 0);
+    add_nic(scene, 0, 0, 4, 0);
+    add_nic(scene, 0, 1, 5, 0);
+    compute(scene);
+    assert_int_equal(1, oneib_desired_cluster(&scene->desired, 4)->vms);
+    assert_int_equal(1, oneib_desired_cluster(&scene->desired, 4)->hosts);
+    assert_int_equal(1, oneib_desired_cluster(&scene->desired, 5)->refused_vms);
+}
+
+static void a_host_that_a_member_leaves_counts_while_it_is_one_there(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    migrate(add_nic(scene, 10, 0, 4, 2), 1);
+    compute(scene);
+    assert_int_equal(2, oneib_desired_cluster(&scene->desired, 4)->hosts);
+    scene->cloud.hosts[0].port_count = 0;
+    compute(scene);
+    assert_int_equal(1, oneib_desired_cluster(&scene->desired, 4)->hosts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1101,6 +1169,7 @@ int main(void)
         SCENE_TEST(a_port_of_no_host_is_full_as_any),
         SCENE_TEST(many_that_are_narrowed_are_told_of_by_number),
         SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_else),
+        SCENE_TEST(nobody_gives_way_to_one_who_is_no_member),
         SCENE_TEST(of_many_who_give_way_eight_are_named_and_the_others_counted),
         SCENE_TEST(who_makes_his_reservation_limited_narrows_no_other_one),
         SCENE_TEST(a_limited_nic_narrows_its_key_on_every_port_of_its_host),
@@ -1123,6 +1192,7 @@ int main(void)
         SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm),
+        SCENE_TEST(a_keys_place_is_that_of_its_earliest_vm_and_who_has_failed_is_told_so),
         SCENE_TEST(who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(static_partitions_get_room_first),
@@ -1136,6 +1206,8 @@ int main(void)
         SCENE_TEST(nothing_said_about_a_port_means_room_for_63),
         SCENE_TEST(a_table_of_one_entry_has_the_default_key_alone),
         SCENE_TEST(clusters_count_distinct_vms_and_hosts),
+        SCENE_TEST(vm_0_and_host_0_count_as_well),
+        SCENE_TEST(a_host_that_a_member_leaves_counts_while_it_is_one_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,22 @@ static void a_key_stays_while_the_node_has_it_open(void **state)
     }
 }
 
+/* Its table is longer than a report: what its other VFs are mapped to nobody knows. */
+static void nothing_comes_to_a_port_whose_node_does_not_tell_all(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 6, 0, 8, 1);
+    node_of(played, 1)->table_known = false;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    assert_gated(played, 0x101, port_of(1), "full");
+    node_of(played, 1)->table_known = true;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
 static void a_key_goes_when_the_node_has_closed(void **state)
 {
     static const enum oneib_vf_stage stages[] = {ONEIB_VF_CLOSED, ONEIB_VF_ENDED};
@@ -1298,6 +1314,7 @@ int main(void)
         GRANT_TEST(a_key_stays_until_the_node_has_reported),
         GRANT_TEST(an_unreadable_vm_loses_its_grant_and_its_key_stays_until_its_vf_is_closed),
         GRANT_TEST(a_key_stays_while_the_node_has_it_open),
+        GRANT_TEST(nothing_comes_to_a_port_whose_node_does_not_tell_all),
         GRANT_TEST(a_key_goes_when_the_node_has_closed),
         GRANT_TEST(a_key_goes_from_a_port_whose_node_is_silent),
         GRANT_TEST(a_table_that_is_not_whole_says_of_nothing_that_it_is_closed),
