@@ -597,6 +597,8 @@ static void what_a_port_has_to_catch_up_with_comes_alone(void **state)
     add_network(&played->scene, 8, 0x100);
     add_nic(&played->scene, 5, 0, 8, 1);
     oneib_partition_table_clear(&played->scene.in_force);
+    grant_all(played);
+    send_grants(played, 1); /* what is sent is not open by that */
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x100, port_of(1), "none");
@@ -619,6 +621,21 @@ static void a_reservation_is_at_home_in_its_parents_partition(void **state)
     assert_gated(played, 0x101, port_of(1), "full");
     assert_gated(played, 0x103, port_of(1), "full");
     assert_int_equal(granted(played, 1, 6, 0)->pkey, 0x101);
+}
+
+static void the_key_that_a_network_had_to_itself_stays_while_it_is_open(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102)->reservations_share = true;
+    played->scene.cloud.networks[0].parent_id = 8; /* its partition is another's from now on */
+    grant_all(played);
+    send_grants(played, 1);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    played->nodes[0].records[0].stage = ONEIB_VF_CLOSED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
 }
 
 static void a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports(void **state)
@@ -1343,6 +1360,7 @@ int main(void)
         GRANT_TEST(what_nodes_have_open_comes_back_after_the_file_was_lost),
         GRANT_TEST(what_a_port_has_to_catch_up_with_comes_alone),
         GRANT_TEST(a_reservation_is_at_home_in_its_parents_partition),
+        GRANT_TEST(the_key_that_a_network_had_to_itself_stays_while_it_is_open),
         GRANT_TEST(a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports),
         GRANT_TEST(two_hosts_that_report_one_port_must_both_have_let_go),
         GRANT_TEST(limited_becomes_full_when_the_node_follows),
