@@ -104,11 +104,13 @@ static void while_it_migrates_the_worse_host_counts(void **state)
 static void while_it_migrates_one_virtual_port_does_not_speak_for_two(void **state)
 {
     struct scene *scene = *state;
-    const struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, vf()),
-                                                      binding(OTHER_HOSTS_PORT, vf())};
+    struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, vf()),
+                                                binding(OTHER_HOSTS_PORT, vf())};
     add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 1), ONEIB_IN_FORCE);
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_PORT_UNSEEN);
+    bindings[1].member_status = ONEIB_MEMBER_STATUS_PORT_FULL; /* it has none there */
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_IN_FORCE);
 }
 
 static void it_speaks_for_the_one_where_the_other_host_is_no_members(void **state)
