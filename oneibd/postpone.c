@@ -51,7 +51,6 @@ static struct entry entry_of(const struct oneib_roster_line *line)
 
 static void collect(const struct oneib_roster *roster, struct entries *entries)
 {
-    entries->count = 0;
     entries->items = oneib_alloc(roster->count + 1, sizeof *entries->items);
     for (size_t i = 0; i < roster->count; i++)
         if (has_entry(&roster->lines[i]))

@@ -67,6 +67,21 @@ static void who_has_left_stays_while_the_entry_does(void **state)
     assert_int_equal(now.lines[0].vm_id, 1);
 }
 
+/* In whatever order the ports are. */
+static void who_has_left_leaves_when_one_of_many_has_the_entry(void **state)
+{
+    (void)state;
+    add(&before, 9, 0x11, 5);
+    for (uint32_t i = 1; i <= 3; i++)
+        add(&now, i, 0x14 - i, 5);
+    write_entry(0x11, 5);
+    for (oneib_guid port = 0x12; port <= 0x13; port++)
+        oneib_partition_add_member(&written.items[1],
+                                   (struct oneib_member){.guid = port, .kind = ONEIB_MEMBER_GUID});
+    postpone();
+    assert_int_equal(now.count, 3);
+}
+
 static void who_has_left_leaves_when_another_has_the_entry(void **state)
 {
     (void)state;
@@ -135,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(who_has_left_stays_while_the_entry_does),
         test(who_has_left_stays_beside_others_entries),
+        test(who_has_left_leaves_when_one_of_many_has_the_entry),
         test(who_has_left_leaves_when_another_has_the_entry),
         test(who_has_come_is_there_with_the_entry),
         test(whose_key_changes_has_the_old_one_until_the_new_one_is_written),
