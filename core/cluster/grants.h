@@ -146,8 +146,8 @@ struct oneib_gate {
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
  *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
  * has VFs (vfs_total): then nothing is added on any port of it;
- *  - where another subnet manager leads, an entry desired that its port holds is added: it is no
- * change; and one that is in the file alone, of a port that was read, is not in force;
+ *  - where another subnet manager leads, what a port that was read lacks is not in force, whatever
+ * the file says; and an entry desired that it holds is added, ALL excepted: it is no change;
  *  - nothing is added at a port of a fenced host, whoever else reports it or lists it: what VFs are
  * open at there nobody knows;
  *  - limited to full is a taking and a giving: full comes when the node follows;

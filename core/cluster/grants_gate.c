@@ -394,11 +394,10 @@ static const struct entry *find_entry(const struct gating *gating, oneib_pkey pk
 /* ---- where another subnet manager leads ------------------------------------------------------ */
 
 /* The port, if it was read. NULL: what it holds nobody knows, or the file here says it. */
-static const struct oneib_subnet_port *port_elsewhere(const struct gating *gating,
-                                                      const struct entry *entry)
+static const struct oneib_subnet_port *port_elsewhere(const struct gating *gating, oneib_guid guid)
 {
     const struct oneib_subnet *subnet = gating->input->led_elsewhere;
-    const struct oneib_subnet_port *port = subnet ? oneib_subnet_find(subnet, entry->guid) : NULL;
+    const struct oneib_subnet_port *port = subnet ? oneib_subnet_find(subnet, guid) : NULL;
     return port && port->answered ? port : NULL;
 }
 
@@ -412,15 +411,35 @@ static bool holds(const struct oneib_subnet_port *port, oneib_pkey pkey, uint8_t
     return false;
 }
 
-/* What is in the file here alone, which is as old as a failure of this host: the key may be another
- * cluster's by now. */
+static bool lacks(const struct oneib_subnet_port *port, oneib_pkey pkey)
+{
+    return port && port->answered && !holds(port, pkey, ONEIB_LIMITED);
+}
+
+/* guid 0: any adapter's port. */
+static bool is_lacking(const struct gating *gating, oneib_guid guid, oneib_pkey pkey)
+{
+    const struct oneib_subnet *subnet = gating->input->led_elsewhere;
+    if (guid)
+        return lacks(port_elsewhere(gating, guid), pkey);
+    for (size_t i = 0; subnet && i < subnet->port_count; i++)
+        if (subnet->ports[i].node_type == ONEIB_NODE_CA && lacks(&subnet->ports[i], pkey))
+            return true;
+    return false;
+}
+
+/* What is in the file here alone, which is as old as a failure of this host, is not in force: the
+ * key may be another cluster's by now, and its place free. */
 static void forget_what_is_over(struct gating *gating)
 {
     for (size_t i = 0; i < gating->entry_count; i++) {
         struct entry *entry = &gating->entries[i];
-        const struct oneib_subnet_port *port = port_elsewhere(gating, entry);
-        if (!entry->desired && port && !holds(port, entry->pkey, ONEIB_LIMITED))
-            entry->in_force = false;
+        const struct oneib_subnet_port *port = port_elsewhere(gating, entry->guid);
+        if (!port || !entry->in_force)
+            continue;
+        entry->in_force = holds(port, entry->pkey, ONEIB_LIMITED);
+        if (!holds(port, entry->pkey, entry->before))
+            entry->before = ONEIB_LIMITED;
     }
 }
 
@@ -534,7 +553,7 @@ static bool is_twice(const struct gating *gating, const struct entry *entry)
  * of the port's table. */
 static bool is_there(const struct gating *gating, const struct entry *entry)
 {
-    const struct oneib_subnet_port *port = port_elsewhere(gating, entry);
+    const struct oneib_subnet_port *port = port_elsewhere(gating, entry->guid);
     return port && holds(port, entry->pkey, entry->after) && !is_fenced(gating, entry->guid);
 }
 
@@ -651,7 +670,7 @@ static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, one
         const struct oneib_partition *partition = &table->items[i];
         if (partition->pkey == pkey && !oneib_partition_cluster(partition, &cluster) &&
             is_listed(partition, guid))
-            return true;
+            return !is_lacking(gating, guid, pkey);
     }
     return false;
 }
@@ -746,11 +765,14 @@ static bool may_come_to_all(const struct gating *gating)
 static bool may_be_copied(const struct gating *gating, const struct oneib_partition *partition,
                           const struct oneib_member *member)
 {
-    const struct entry entry = {.guid = member->guid, .pkey = partition->pkey};
+    const struct entry entry = {
+        .guid = member->guid, .pkey = partition->pkey, .after = member->membership};
     if (is_member_in_force(gating, partition->pkey, member->guid))
         return true;
     if (member->kind != ONEIB_MEMBER_GUID)
         return may_come_to_all(gating);
+    if (is_there(gating, &entry))
+        return true;
     const struct shortage *shortage = shortage_of(gating, member->guid);
     return may_come(gating, &entry) && !(shortage && shortage->is_short);
 }

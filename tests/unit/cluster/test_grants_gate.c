@@ -218,6 +218,7 @@ static void what_another_subnet_manager_has_put_there_waits_for_no_node(void **s
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
     lead_elsewhere(played, 0x8102);
+    played->scene.subnet.ports[0].pkeys[2] = 0x8101;
     for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
         pass_while(played, (enum oneib_node_state)i);
         assert_gated(played, 0x102, port_of(1), "full");
@@ -882,6 +883,10 @@ static void what_comes_to_all_ports_waits_for_each_host_that_may_hold_keys(void 
                  add_partition(&played->scene, &played->scene.in_force, "all", 0x50),
                  ONEIB_MEMBER_ALL, ONEIB_LIMITED); /* what is in force stays */
     assert_all_comes(played, true);
+    lead_elsewhere(played, 0x0050);
+    assert_all_comes(played, true);
+    lead_elsewhere(played, 0); /* it is in an old file alone */
+    assert_all_comes(played, false);
 }
 
 /* What is open there nobody knows, and a port that is disabled may be enabled by hand. */
