@@ -595,8 +595,10 @@ static const struct oneib_subnet *led_elsewhere(const struct oneib_daemon *daemo
     if (!daemon->ports_are_new || !daemon->fabric || daemon->sm == ONEIB_SM_MASTER ||
         oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere)
         return NULL;
-    const oneib_guid own = oneib_fabric_port_guid(daemon->fabric);
-    return subnet->sm_port_guid && subnet->sm_port_guid != own ? subnet : NULL;
+    const struct oneib_subnet_port *own =
+        oneib_subnet_find(subnet, oneib_fabric_port_guid(daemon->fabric));
+    const struct oneib_subnet_port *leader = oneib_subnet_find(subnet, subnet->sm_port_guid);
+    return own && leader && own->node_guid != leader->node_guid ? subnet : NULL;
 }
 
 static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
