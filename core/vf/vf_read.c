@@ -127,14 +127,20 @@ static int open_if_granted(struct one *one, struct oneib_error *err)
     return make_closed(one, err) < 0 ? -1 : open_vf(one, err);
 }
 
+/* The adapter has it still, and the SM has taken it away. */
+static bool is_told_guid(const struct one *one)
+{
+    return one->state.guid == oneib_vf_record_guid(&one->record);
+}
+
 static int keep_open(struct one *one, int32_t index, struct oneib_error *err)
 {
-    if (one->sight == ONEIB_VF_LACKS || lacks_guid(one) ||
+    if (one->sight == ONEIB_VF_LACKS || (lacks_guid(one) && !is_told_guid(one)) ||
         !oneib_vfs_is_open_at(&one->place, &one->state, index))
         return open_if_granted(one, err);
     if (!oneib_vfs_may_stay_open(one->vfs, &one->record))
         return keep_closed(one, err);
-    if (note_guid(one, err) < 0)
+    if (give_guid(one, err) < 0 || note_guid(one, err) < 0)
         return -1;
     return note_stage(one, ONEIB_VF_OPEN, err);
 }
