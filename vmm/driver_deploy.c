@@ -92,14 +92,13 @@ static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct one
                 int *lock, struct oneib_error *err)
 {
     struct oneib_pci vfs[ONEIB_DOMAIN_NICS_MAX];
-    struct oneib_live *live = NULL;
+    oneib_autolive struct oneib_live *live = NULL;
     for (size_t i = 0; i < plan->count; i++)
         vfs[i] = plan->nics[i].vf;
     if (vmm->vm->wants_hpc && oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32 ": nobody knows which cores are taken", vmm->vm->id);
     const int outcome = oneib_vmm_tune(live, vmm->upstream.input, vmm->upstream.input_length,
                                        vmm->vm->wants_hpc, vfs, plan->count, tuned, lock, err);
-    oneib_live_close(live);
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
 }
 

@@ -121,14 +121,13 @@ static int renew_checkpoint(const struct oneib_vmm *vmm, struct oneib_live *live
 static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const struct vfs *vfs,
                      int *lock, struct oneib_error *err)
 {
-    struct oneib_live *live = NULL;
+    oneib_autolive struct oneib_live *live = NULL;
     bool is_here = false;
     if (oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
         return -1;
     int outcome = look_for_domain(vmm, live, &is_here, err);
     if (outcome == 0 && !is_here && (vmm->vm->wants_hpc || !is_elsewhere(checkpoint)))
         outcome = renew_checkpoint(vmm, live, checkpoint, vfs, lock, err);
-    oneib_live_close(live);
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
 }
 

@@ -35,17 +35,14 @@ static int keep(struct oneib_live *live, const struct oneib_host_cpus *host,
 
 static int act(const struct oneib_config *config, bool looks, struct oneib_error *err)
 {
-    struct oneib_live *live = NULL;
+    oneib_autolive struct oneib_live *live = NULL;
     oneib_autocpus struct oneib_host_cpus host = {0};
     if (!looks && config->node.hpc_cores != ONEIB_HPC_CORES_KEEP_OFF)
         return 0;
-    int outcome = oneib_live_open(config->node.libvirt, &live, err);
-    if (outcome == 0)
-        outcome = oneib_host_cpus_read(&host, err);
-    if (outcome == 0)
-        outcome = looks ? look(live, &host, err) : keep(live, &host, err);
-    oneib_live_close(live);
-    return outcome;
+    if (oneib_live_open(config->node.libvirt, &live, err) < 0 ||
+        oneib_host_cpus_read(&host, err) < 0)
+        return -1;
+    return looks ? look(live, &host, err) : keep(live, &host, err);
 }
 
 int hpc_cores_main(int argc, char **argv)

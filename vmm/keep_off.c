@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm/keep_off.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/escape.h"
 #include "domain/threads.h"
 #include "vmm/plug.h"
@@ -195,12 +196,8 @@ static int keep_off(struct oneib_live *live, const struct running *running,
 int oneib_keep_off(struct oneib_live *live, const struct oneib_host_cpus *host,
                    struct oneib_text *warnings, struct oneib_error *err)
 {
-    struct running running;
-    if (look(live, host, &running, err) < 0)
-        return -1;
-    const int outcome = keep_off(live, &running, NULL, warnings, err);
-    clear(&running);
-    return outcome;
+    oneib_auto(clear) struct running running = {0};
+    return look(live, host, &running, err) < 0 ? -1 : keep_off(live, &running, NULL, warnings, err);
 }
 
 /* ---- refusing -------------------------------------------------------------------------------- */
@@ -283,18 +280,14 @@ int oneib_cores_admit(struct oneib_live *live, const struct oneib_host_cpus *hos
                       enum oneib_config_hpc_cores policy, const char *xml, size_t length,
                       struct oneib_text *warnings, struct oneib_error *err)
 {
-    struct running running;
-    struct oneib_domain_threads domain;
+    oneib_auto(clear) struct running running = {0};
+    oneib_auto(oneib_domain_threads_clear) struct oneib_domain_threads domain = {0};
     if (policy == ONEIB_HPC_CORES_SHARED)
         return 0;
-    if (oneib_domain_threads_read(xml, length, &domain, err) < 0)
+    if (oneib_domain_threads_read(xml, length, &domain, err) < 0 ||
+        look(live, host, &running, err) < 0)
         return -1;
-    int outcome = look(live, host, &running, err);
-    if (outcome == 0)
-        outcome = admit(live, &running, policy, &domain, warnings, err);
-    clear(&running);
-    oneib_domain_threads_clear(&domain);
-    return outcome;
+    return admit(live, &running, policy, &domain, warnings, err);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -317,11 +310,10 @@ static void tell_one(const struct running *running, const struct oneib_domain_th
 int oneib_tell_sharing(struct oneib_live *live, const struct oneib_host_cpus *host,
                        struct oneib_text *lines, struct oneib_error *err)
 {
-    struct running running;
+    oneib_auto(clear) struct running running = {0};
     if (look(live, host, &running, err) < 0)
         return -1;
     for (size_t i = 0; i < running.count; i++)
         tell_one(&running, &running.domains[i], lines);
-    clear(&running);
     return 0;
 }

@@ -21,14 +21,12 @@ static int admit(const struct oneib_vmm *vmm, struct oneib_live *live, const cha
 static int lock_and_admit(const struct oneib_vmm *vmm, const char *xml, size_t length, int *lock,
                           struct oneib_error *err)
 {
-    struct oneib_live *live = NULL;
+    oneib_autolive struct oneib_live *live = NULL;
     if (*lock < 0 && oneib_cores_lock(lock, err) < 0)
         return oneib_wrap(err, "waiting for other VMs that are started");
     if (oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
         return oneib_wrap(err, "nobody knows who has which cores");
-    const int outcome = admit(vmm, live, xml, length, err);
-    oneib_live_close(live);
-    return outcome;
+    return admit(vmm, live, xml, length, err);
 }
 
 int oneib_vmm_admit(const struct oneib_vmm *vmm, const char *xml, size_t length, int *lock,
@@ -51,15 +49,12 @@ static int settle(const struct oneib_vmm *vmm, struct oneib_live *live, struct o
 
 static int lock_and_settle(const struct oneib_vmm *vmm, struct oneib_error *err)
 {
-    struct oneib_live *live = NULL;
     oneib_autoclose int lock = -1;
-    int outcome = oneib_cores_lock(&lock, err);
-    if (outcome == 0)
-        outcome = oneib_live_open(vmm->config->node.libvirt, &live, err);
-    if (outcome == 0)
-        outcome = settle(vmm, live, err);
-    oneib_live_close(live);
-    return outcome;
+    oneib_autolive struct oneib_live *live = NULL;
+    return oneib_cores_lock(&lock, err) < 0 ||
+                   oneib_live_open(vmm->config->node.libvirt, &live, err) < 0
+               ? -1
+               : settle(vmm, live, err);
 }
 
 void oneib_vmm_settle(const struct oneib_vmm *vmm)

@@ -21,6 +21,11 @@ struct oneib_live;
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err);
 /* NULL is fine. */
 void oneib_live_close(struct oneib_live *live);
+static inline void oneib_live_end(struct oneib_live **live)
+{
+    oneib_live_close(*live);
+}
+#define oneib_autolive __attribute__((cleanup(oneib_live_end)))
 
 /*
  * domain: a UUID or a name, as OpenNebula's DEPLOY_ID is either. The document of the running domain
