@@ -32,7 +32,7 @@ struct work {
     struct oneib_findings *findings;
     struct placed *placed; /* by (host, VM, NIC), each once */
     size_t placed_count, placed_capacity;
-    struct guid_holder *holders; /* by (VM, NIC, host) */
+    struct guid_holder *holders; /* by (VM, NIC) */
     size_t holder_count, holder_capacity;
     oneib_guid *own; /* of VFs that are ports of their own: see find_own() */
     size_t own_count, own_capacity;
@@ -455,19 +455,26 @@ static void find_holders(struct work *work)
     ONEIB_SORT(work->holders, work->holder_count, compare_holders);
 }
 
+/* The VM is there too, as it migrates. */
+static bool is_placed_on(const struct work *work, const struct placed *placed, uint32_t host_id)
+{
+    const struct placed wanted = {.host_id = host_id, .grant = placed->grant};
+    return ONEIB_FIND(&wanted, work->placed, work->placed_count, compare_placed);
+}
+
 /* Another host that has the NIC's GUID, or may; NULL: none. Where the SM would refuse the second of
- * two ports, one that oned has given up keeps it from nobody. */
+ * two ports, one that oned has given up keeps it from nobody. without_vm: one where the VM is not.
+ */
 static const struct guid_holder *held_elsewhere(const struct work *work,
-                                                const struct placed *placed)
+                                                const struct placed *placed, bool without_vm)
 {
     const struct guid_holder first = {.vm_id = placed->grant.vm_id, .nic_id = placed->grant.nic_id};
     size_t low =
         ONEIB_LOWER_BOUND(i, work->holder_count, compare_holders(&work->holders[i], &first) < 0);
-    for (; low < work->holder_count && work->holders[low].vm_id == first.vm_id &&
-           work->holders[low].nic_id == first.nic_id;
-         low++)
+    for (; low < work->holder_count && compare_holders(&work->holders[low], &first) == 0; low++)
         if (work->holders[low].host_id != placed->host_id &&
-            (placed->is_virtual || !work->holders[low].is_lost))
+            (placed->is_virtual || !work->holders[low].is_lost) &&
+            (!without_vm || !is_placed_on(work, placed, work->holders[low].host_id)))
             return &work->holders[low];
     return NULL;
 }
@@ -476,18 +483,11 @@ static void settle_guids(struct work *work)
 {
     find_holders(work);
     for (size_t i = 0; i < work->placed_count; i++)
-        if (held_elsewhere(work, &work->placed[i]))
+        if (held_elsewhere(work, &work->placed[i], false))
             work->placed[i].grant.may_set_guid = false;
 }
 
 /* ---- GUIDs that two ports may have ----------------------------------------------------------- */
-
-/* The VM is there too, as it migrates. */
-static bool is_placed_on(const struct work *work, const struct placed *placed, uint32_t host_id)
-{
-    const struct placed wanted = {.host_id = host_id, .grant = placed->grant};
-    return ONEIB_FIND(&wanted, work->placed, work->placed_count, compare_placed);
-}
 
 /* Of a node that has not told its table nobody knows: so a restart of ours takes no key from who
  * runs. */
@@ -550,9 +550,9 @@ static void add_twice(struct work *work, struct placed *placed, struct oneib_gra
 
 static void judge_twice(struct work *work, struct placed *placed, struct oneib_grants *grants)
 {
-    const struct guid_holder *holder = held_elsewhere(work, placed);
+    const struct guid_holder *holder = held_elsewhere(work, placed, true);
     const size_t seen = count_on_fabric(work, placed->grant.guid);
-    if (holder && !is_placed_on(work, placed, holder->host_id)) {
+    if (holder) {
         add_twice(work, placed, grants,
                   oneib_host_id_shown(work->input->cloud, holder->host_id).text);
         return;

@@ -1287,6 +1287,24 @@ static void a_guid_that_migrates_is_not_twice(void **state)
     assert_false(granted(played, 2, 4, 0)->may_set_guid);
 }
 
+/* Both hosts of the migration may have the GUID: the third one is seen all the same. */
+static void a_guid_that_migrates_is_twice_where_a_third_host_has_it(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    played->scene.cloud.attachments[0].phase = ONEIB_MIGRATING;
+    played->scene.cloud.attachments[0].source_host_id = 1;
+    add_node(played, 3);
+    for (uint32_t host = 1; host <= 3; host++) {
+        report(played, host, 4, 7, 0x101);
+        tell(played, host, 4, 0);
+    }
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_true(is_said(played, "host 3 still has its GUID"));
+}
+
 /* The network's VMs are on VFs with tables of their own now, and the last of the old ones is still
  * open: at index 0 of its port the key would be every VF's. */
 static void what_is_kept_on_a_port_keeps_its_key_from_index_0(void **state)
@@ -1397,6 +1415,7 @@ int main(void)
         GRANT_TEST(a_guid_that_a_node_was_told_to_set_is_its_own),
         GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
+        GRANT_TEST(a_guid_that_migrates_is_twice_where_a_third_host_has_it),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
         GRANT_TEST(partitions_lie_by_key),
         GRANT_TEST(nothing_in_force_and_nobody_there_is_fine),
