@@ -71,16 +71,15 @@ static int fail_env(struct lab *lab, const char *what, struct oneib_error *err)
 static int open_client(struct lab *lab, struct oneib_error *err)
 {
     struct xmlrpc_curl_xportparms curl = {.timeout = CALL_MS};
-    struct xmlrpc_clientparms parameters = {.transport = "curl",
-                                            .transportparmsP = &curl,
-                                            .transportparm_size = XMLRPC_CXPSIZE(timeout)};
+    struct xmlrpc_clientparms parameters = {
+        .transport = "curl", .transportparmsP = &curl, .transportparm_size = sizeof curl};
     xmlrpc_client_setup_global_const(&lab->env);
     if (lab->env.fault_occurred)
         return fail_env(lab, "starting an XML-RPC client", err);
     lab->client_global = true;
     xmlrpc_limit_set(XMLRPC_XML_SIZE_LIMIT_ID, DOCUMENT_MAX);
     xmlrpc_client_create(&lab->env, XMLRPC_CLIENT_NO_FLAGS, "oneib-lab", "1", &parameters,
-                         XMLRPC_CPSIZE(transportparm_size), &lab->client);
+                         sizeof parameters, &lab->client);
     return lab->env.fault_occurred ? fail_env(lab, "starting an XML-RPC client", err) : 0;
 }
 

@@ -319,8 +319,7 @@ static void prepare(struct server *server, xmlrpc_env *env)
     ServerSetKeepaliveMaxConn(&server->abyss, UINT32_MAX);
     ServerSetTimeout(&server->abyss, KEEP_ALIVE_SECONDS);
     ServerSetAdvertise(&server->abyss, 0);
-    xmlrpc_server_abyss_set_handler3(env, &server->abyss, &handler,
-                                     XMLRPC_AHPSIZE(xml_processor_max_stack));
+    xmlrpc_server_abyss_set_handler3(env, &server->abyss, &handler, sizeof handler);
 }
 
 static int serve_with_registry(struct server *server, int stop_fd, xmlrpc_env *env,
