@@ -15,15 +15,13 @@ static const struct oneib_partition *partition_of(const struct oneib_partition_t
     return first < table->count && table->items[first].pkey == pkey ? &table->items[first] : NULL;
 }
 
-ONEIB_ORDER(compare_members, struct oneib_member, oneib_member_compare(left, right));
-
 static bool is_written(const struct oneib_partition_table *written,
                        const struct oneib_roster_line *line)
 {
     const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
     const struct oneib_partition *partition = partition_of(written, line->pkey);
     return partition &&
-           ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members);
+           ONEIB_FIND(&wanted, partition->members, partition->member_count, oneib_member_compare);
 }
 
 /* An entry of a port's table. */
