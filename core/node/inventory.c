@@ -150,8 +150,7 @@ static void ask_service(struct oneib_inventory *inventory)
         return;
     }
     take_list(inventory, &list);
-    const struct oneib_error stale = list.stale;
-    note_stale(inventory, &stale);
+    note_stale(inventory, &list.stale);
     if (!inventory->domains_known)
         note_no_domains(inventory);
 }
