@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Cleanup attributes (GCC and clang): `oneib_autofree char *s = ...;` frees s when it leaves its
- * scope, `oneib_auto(oneib_seen_clear) struct oneib_seen seen = {0};` clears `seen`. What can be left
- * before something has filled it begins as {0}. */
+ * scope, `oneib_auto(oneib_seen_clear) struct oneib_seen seen = {0};` clears `seen`. What can be
+ * left before something has filled it begins as {0}. */
 #ifndef ONEIB_BASE_CLEANUP_H
 #define ONEIB_BASE_CLEANUP_H
 

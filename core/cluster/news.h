@@ -106,11 +106,11 @@ struct oneib_news_evidence {
 };
 
 /*
- * Sets each item's proof and how the lines of the roster, `after` of the news, stand; adds ARRIVED for those that were waited
- * for and have come. leaving: removals that are waited for, held back ones too, from the time
- * before, one of each key on each port; those that are no more become GONE, those of this news that
- * are not done are added. What the file alone tells of them is left out. At last the items are
- * sorted, and those that get a line are chosen.
+ * Sets each item's proof and how the lines of the roster, `after` of the news, stand; adds ARRIVED
+ * for those that were waited for and have come. leaving: removals that are waited for, held back
+ * ones too, from the time before, one of each key on each port; those that are no more become GONE,
+ * those of this news that are not done are added. What the file alone tells of them is left out. At
+ * last the items are sorted, and those that get a line are chosen.
  */
 void oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
                       struct oneib_news *leaving, struct oneib_news *news);

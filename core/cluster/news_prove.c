@@ -172,8 +172,8 @@ static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, o
     return false;
 }
 
-/* Whom the hold puts back, it puts into the partition of the same name. Whoever else is listed there
- * is so for a NIC or as a static member. */
+/* Whom the hold puts back, it puts into the partition of the same name. Whoever else is listed
+ * there is so for a NIC or as a static member. */
 static bool is_held(const struct work *work, const struct member_ports *ports,
                     const struct oneib_roster_line *line)
 {

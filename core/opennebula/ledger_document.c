@@ -612,7 +612,7 @@ static int replace_document(struct oneib_one *one, const struct oneib_ledger *le
     return oneib_one_replace_document(one, id, text.data, err);
 }
 
-/* Takes `wanted`, which is kept from here on, or cleared. */
+/* Until it is read back as what is wanted, *kept stays. */
 static int read_back(struct oneib_one *one, uint32_t id, const struct oneib_ledger *wanted,
                      struct oneib_kept_ledger *kept, struct oneib_error *err)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The keys of the management plane as opensm's configuration has them, what else there keeps guests
- * and hosts apart, and what is wrong with it: pure. Options and defaults are those of opensm 3.3.23 (opensm.conf; osm_base.h).
+ * and hosts apart, and what is wrong with it: pure. Options and defaults are those of opensm 3.3.23
+ * (opensm.conf; osm_base.h).
  */
 #ifndef ONEIB_PARTITIONS_OPENSM_KEYS_H
 #define ONEIB_PARTITIONS_OPENSM_KEYS_H
