@@ -151,21 +151,12 @@ static bool has_bus(const struct oneib_domain_description *description, uint8_t 
     return bus == 0 || description->has_bus[bus];
 }
 
-static bool is_taken(const struct oneib_domain_description *description,
-                     const struct oneib_pci *address)
-{
-    for (size_t i = 0; i < description->taken_count; i++)
-        if (oneib_pci_compare(&description->taken[i], address) == 0)
-            return true;
-    return false;
-}
-
 void oneib_plan_guest_address(const struct oneib_domain_description *description,
                               struct oneib_domain_nic *planned)
 {
     const struct oneib_pci *address = &planned->guest_address;
     if (planned->has_guest_address && has_bus(description, address->bus) &&
-        !is_taken(description, address))
+        !oneib_pci_is_among(description->taken, description->taken_count, address))
         return;
     planned->has_guest_address =
         oneib_domain_guest_address(description, planned->index, &planned->guest_address);

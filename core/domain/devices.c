@@ -8,10 +8,8 @@
 /* Each once: one that runs often is defined with the devices that it has. */
 static void add_device(const struct oneib_pci *device, struct oneib_devices *devices)
 {
-    for (size_t i = 0; i < devices->count; i++)
-        if (oneib_pci_compare(&devices->items[i], device) == 0)
-            return;
-    ONEIB_APPEND(devices->items, devices->count, devices->capacity, *device);
+    if (!oneib_pci_is_among(devices->items, devices->count, device))
+        ONEIB_APPEND(devices->items, devices->count, devices->capacity, *device);
 }
 
 /* The host's device behind a device of the domain. */

@@ -16,10 +16,7 @@ void oneib_domains_clear(struct oneib_domains *domains)
 
 bool oneib_domain_names(const struct oneib_domain *domain, const struct oneib_pci *device)
 {
-    for (size_t i = 0; i < domain->device_count; i++)
-        if (oneib_pci_compare(&domain->devices[i], device) == 0)
-            return true;
-    return false;
+    return oneib_pci_is_among(domain->devices, domain->device_count, device);
 }
 
 const struct oneib_domain *oneib_domains_of(const struct oneib_domains *domains,

@@ -65,3 +65,11 @@ int oneib_pci_compare(const struct oneib_pci *left, const struct oneib_pci *righ
 {
     return ONEIB_BY(domain, bus, slot, function);
 }
+
+bool oneib_pci_is_among(const struct oneib_pci *list, size_t count, const struct oneib_pci *pci)
+{
+    for (size_t i = 0; i < count; i++)
+        if (oneib_pci_compare(&list[i], pci) == 0)
+            return true;
+    return false;
+}

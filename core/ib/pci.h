@@ -28,5 +28,6 @@ void oneib_pci_format(const struct oneib_pci *pci, char text[ONEIB_PCI_TEXT_SIZE
 bool oneib_pci_is_valid(const struct oneib_pci *pci);
 /* <0, 0, >0: by domain, bus, slot, function. */
 int oneib_pci_compare(const struct oneib_pci *a, const struct oneib_pci *b);
+bool oneib_pci_is_among(const struct oneib_pci *list, size_t count, const struct oneib_pci *pci);
 
 #endif

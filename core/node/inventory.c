@@ -9,10 +9,7 @@
 
 bool oneib_is_host_vf(const struct oneib_config *config, const struct oneib_pci *vf)
 {
-    for (size_t i = 0; i < config->node.host_vf_count; i++)
-        if (oneib_pci_compare(&config->node.host_pcis[i], vf) == 0)
-            return true;
-    return false;
+    return oneib_pci_is_among(config->node.host_pcis, config->node.host_vf_count, vf);
 }
 
 /* ---- who has which VF ------------------------------------------------------------------------ */

@@ -9,10 +9,7 @@
 
 bool oneib_vfs_is_hosts(const struct oneib_vfs *vfs, const struct oneib_pci *vf)
 {
-    for (size_t i = 0; i < vfs->host_vf_count; i++)
-        if (oneib_pci_compare(vf, &vfs->host_vfs[i]) == 0)
-            return true;
-    return false;
+    return oneib_pci_is_among(vfs->host_vfs, vfs->host_vf_count, vf);
 }
 
 /* What can be told without touching the VF. A GUID may be on its way out of one that nobody is
