@@ -68,14 +68,8 @@ static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_ch
 /* What opensm may still bring into force, given time and reloads. */
 static bool is_unfinished(const struct oneib_apply_result *result)
 {
-    if (result->outcome == ONEIB_STANDBY)
-        return false;
-    if (result->late > 0)
-        return true;
-    for (size_t i = 0; i < result->verification.count; i++)
-        if (oneib_deviation_is_opensms(result->verification.items[i].kind))
-            return true;
-    return false;
+    return result->outcome != ONEIB_STANDBY &&
+           (result->late > 0 || oneib_verification_is_opensms(&result->verification));
 }
 
 /* proved: the ports were read in this turn. */

@@ -112,6 +112,7 @@ const char *oneib_deviation_name(enum oneib_deviation_kind kind);
 /* Whether a reload of opensm can put it right; a silent port or a key in the last slot it cannot.
  */
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
+bool oneib_verification_is_opensms(const struct oneib_verification *verification); /* any of it */
 /* What to do about it. */
 const char *oneib_deviation_fix(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);

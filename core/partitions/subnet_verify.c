@@ -205,6 +205,14 @@ bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
     return kinds[kind].is_opensms;
 }
 
+bool oneib_verification_is_opensms(const struct oneib_verification *verification)
+{
+    for (size_t i = 0; i < verification->count; i++)
+        if (oneib_deviation_is_opensms(verification->items[i].kind))
+            return true;
+    return false;
+}
+
 const char *oneib_deviation_fix(enum oneib_deviation_kind kind)
 {
     return kinds[kind].fix;

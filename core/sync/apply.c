@@ -298,14 +298,6 @@ static int put_into_force(const struct step *step, struct oneib_error *err)
     return verify_everything(step, err);
 }
 
-static bool needs_opensm(const struct oneib_verification *verification)
-{
-    for (size_t i = 0; i < verification->count; i++)
-        if (oneib_deviation_is_opensms(verification->items[i].kind))
-            return true;
-    return false;
-}
-
 int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_fabric *fabric,
                 struct oneib_snapshot *snapshot, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err)
@@ -320,7 +312,8 @@ int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct o
 
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &result->verification);
     int status = 0;
-    if (!snapshot->changed && oneib_sm_is_told(sm) && !needs_opensm(&result->verification)) {
+    if (!snapshot->changed && oneib_sm_is_told(sm) &&
+        !oneib_verification_is_opensms(&result->verification)) {
         result->outcome = ONEIB_UNCHANGED;
     } else {
         oneib_verification_clear(&result->verification);
