@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneibd's end, and nodes of all kinds that connect to it. */
+#include "../../open_files.h"
 #include "../../ports.h"
 #include "../../skip.h"
 #include "base/clock.h"
 #include "grants/server.h"
 #include "played_node.h"
-#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -690,17 +690,6 @@ static void an_ipv6_address_is_listened_at(void **state)
     if (oneib_grants_server_open(&options, &second, &err) < 0)
         fail_msg("%s", err.text);
     oneib_grants_server_close(second);
-}
-
-static size_t count_open_files(void)
-{
-    size_t count = 0;
-    DIR *files = opendir("/proc/self/fd");
-    assert_non_null(files);
-    while (readdir(files))
-        count++;
-    closedir(files);
-    return count;
 }
 
 static void a_server_that_ends_or_cannot_begin_leaves_nothing_open(void **state)
