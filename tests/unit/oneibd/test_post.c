@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the post's thread does by itself: while the daemon's, which is the test's, does nothing. */
+#include "../../open_files.h"
 #include "../../ports.h"
 #include "base/clock.h"
 #include "oneibd/poster.h"
 #include "played_node.h"
+#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -21,6 +25,7 @@
 
 #define SOON_MS 10000 /* what is awaited comes before; a busy machine is slow */
 #define NOTHING_MS 700
+#define AGAIN_MS 550 /* a list may be sent again then */
 
 static struct oneib_error err;
 static struct oneib_post *post;
@@ -67,11 +72,14 @@ static int end(void **state)
     return rmdir(directory);
 }
 
+/* Two others are admitted before it, in no order. */
 static void admit(bool admitted)
 {
-    struct oneib_identity identity = {.host_id = 3};
-    memcpy(identity.key, pair.public, sizeof identity.key);
-    const struct oneib_identities identities = {.items = &identity, .count = admitted};
+    struct oneib_identity items[] = {{.host_id = 1}, {.host_id = 2}, {.host_id = 3}};
+    memset(items[0].key, 0xff, sizeof items[0].key);
+    memset(items[1].key, 0xfe, sizeof items[1].key);
+    memcpy(items[2].key, pair.public, sizeof items[2].key);
+    const struct oneib_identities identities = {.items = items, .count = admitted ? 3 : 2};
     oneib_post_admit(post, &identities);
 }
 
@@ -156,7 +164,7 @@ static struct oneib_post_item take(void)
         struct pollfd descriptor = {.fd = oneib_post_fd(post), .events = POLLIN};
         if (oneib_now_ms() > until)
             fail_msg("nothing was heard");
-        poll(&descriptor, 1, SOON_MS);
+        assert_int_equal(poll(&descriptor, 1, SOON_MS), 1); /* it is told of */
     }
     assert_memory_equal(item.key, pair.public, sizeof item.key);
     return item;
@@ -167,12 +175,15 @@ static struct oneib_post_item take(void)
 static void challenges_are_answered_while_the_daemon_does_nothing(void **state)
 {
     (void)state;
+    double soonest = SOON_MS;
     admit(true);
     set_role(oneib_now_ms() - 5000);
     connect_node();
     for (uint8_t i = 1; i < 20; i++) {
+        const double said = oneib_now_ms();
         challenge(i);
         await_kind(ONEIB_GRANTS_LIFE);
+        soonest = oneib_sooner(soonest, oneib_now_ms() - said);
         assert_int_equal(message.life.nonce[0], i);
         assert_memory_equal(message.life.node, pair.public, ONEIB_PUBLIC_KEY_SIZE);
         assert_int_equal(message.life.name.instance, oneib_post_instance(post));
@@ -182,6 +193,57 @@ static void challenges_are_answered_while_the_daemon_does_nothing(void **state)
         assert_true(message.life.role.snapshot_age_ms >= 5000);
         assert_true(message.life.role.snapshot_age_ms < 5000 + 19 * SOON_MS);
     }
+    assert_true(soonest < 150); /* it is heard at once, though a busy machine is slow */
+}
+
+static double processor_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
+}
+
+static void while_nothing_happens_nothing_is_done(void **state)
+{
+    (void)state;
+    admit(true);
+    set_role(oneib_now_ms());
+    connect_node();
+    challenge(1);
+    await_kind(ONEIB_GRANTS_LIFE);
+    const double before = processor_ms();
+    poll(NULL, 0, 500);
+    assert_true(processor_ms() - before < 50);
+}
+
+/* Bit n - 1 is signal n. */
+static unsigned long long blocked_in(const char *task)
+{
+    char path[64], line[256];
+    unsigned long long blocked = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", task);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "SigBlk:", 7) == 0)
+            blocked = strtoull(line + 7, NULL, 16);
+    fclose(file);
+    return blocked;
+}
+
+static void signals_are_the_daemons_own(void **state)
+{
+    (void)state;
+    const unsigned long long end = 1ull << (SIGTERM - 1);
+    char own[20];
+    const struct dirent *task;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    snprintf(own, sizeof own, "%d", (int)getpid());
+    while ((task = readdir(tasks)))
+        if (task->d_name[0] != '.')
+            assert_true(!(blocked_in(task->d_name) & end) == (strcmp(task->d_name, own) == 0));
+    closedir(tasks);
 }
 
 static void before_oned_was_read_nothing_is_said(void **state)
@@ -233,6 +295,7 @@ static void a_node_that_follows_another_list_gets_its_list_again(void **state)
 {
     (void)state;
     const struct oneib_list_name ours = {oneib_post_instance(post), 4};
+    const struct oneib_list_name others[] = {{0}, {ours.instance, 3}, {ours.instance + 1, 4}};
     admit(true);
     set_role(oneib_now_ms());
     connect_node();
@@ -240,11 +303,18 @@ static void a_node_that_follows_another_list_gets_its_list_again(void **state)
     await_kind(ONEIB_GRANTS_LIFE);
     send_list(4, 42);
     await_kind(ONEIB_GRANTS_LIST);
+    poll(NULL, 0, AGAIN_MS);
     report(ours, 0);
+    challenge(2);
+    assert_true(played_node_hear(&node, keys.sign, &message, SOON_MS));
+    assert_int_equal(message.kind, ONEIB_GRANTS_LIFE);
     assert_nothing_comes();
-    report((struct oneib_list_name){0}, 0); /* its service has begun anew */
-    await_kind(ONEIB_GRANTS_LIST);
-    assert_int_equal(message.list.name.serial, 4);
+    for (size_t i = 0; i < 3; i++) { /* the first is a service's that has begun anew */
+        report(others[i], 0);
+        await_kind(ONEIB_GRANTS_LIST);
+        assert_int_equal(message.list.name.serial, 4);
+        poll(NULL, 0, AGAIN_MS);
+    }
 }
 
 static void the_last_report_is_handed_over(void **state)
@@ -277,13 +347,17 @@ static void wants_are_handed_over_once_and_are_bounded(void **state)
     (void)state;
     admit(true);
     connect_node();
+    want(99);
+    struct oneib_post_item item = take();
+    assert_int_equal(item.want.vm_id, 99);
+    assert_null(item.report);
+    assert_false(oneib_post_take(post, &item));
     want(1);
     want(1);
     for (uint32_t vm = 2; vm < 2 + 2 * ONEIB_POST_WANTS; vm++)
         want(vm);
     report((struct oneib_list_name){0}, 0); /* behind them */
     struct pollfd descriptor = {.fd = oneib_post_fd(post), .events = POLLIN};
-    struct oneib_post_item item = {0};
     while (!item.report) {
         assert_true(poll(&descriptor, 1, SOON_MS) > 0);
         poll(NULL, 0, 300);
@@ -344,14 +418,25 @@ static void who_comes_before_anybody_is_admitted_waits(void **state)
     free(item.report);
 }
 
+static void what_hosts_may_hold_is_signed_by_the_key_that_nodes_know(void **state)
+{
+    (void)state;
+    const oneib_pkey held[] = {5, 6};
+    char text[ONEIB_KEYS_SEAL_TEXT_SIZE];
+    oneib_post_seal_keys(post, 3, held, 2, text);
+    assert_true(oneib_keys_are_sealed(keys.sign, 3, held, 2, text));
+}
+
 static void another_start_is_another_instance_with_the_same_keys(void **state)
 {
     (void)state;
     const struct oneib_ledger_daemon before = keys;
     const uint64_t instance = oneib_post_instance(post);
+    const size_t files = count_open_files();
     assert_int_not_equal(instance, 0);
     oneib_post_close(post);
     open_post();
+    assert_int_equal(count_open_files(), files);
     assert_memory_equal(keys.curve, before.curve, sizeof keys.curve);
     assert_memory_equal(keys.sign, before.sign, sizeof keys.sign);
     assert_int_not_equal(oneib_post_instance(post), instance);
@@ -360,10 +445,12 @@ static void another_start_is_another_instance_with_the_same_keys(void **state)
 static void a_place_that_is_taken_is_an_error_that_names_the_key(void **state)
 {
     (void)state;
+    const size_t files = count_open_files();
     assert_null(oneib_post_open(address, key_file, &err));
     assert_non_null(strstr(err.text, "daemon.grants"));
     assert_null(oneib_post_open("tcp://127.0.0.1:1", "/nowhere/key", &err));
     assert_non_null(strstr(err.text, "daemon.key"));
+    assert_int_equal(count_open_files(), files);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -372,6 +459,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(challenges_are_answered_while_the_daemon_does_nothing),
+        test(while_nothing_happens_nothing_is_done),
+        test(signals_are_the_daemons_own),
         test(before_oned_was_read_nothing_is_said),
         test(a_list_reaches_a_node_that_is_connected),
         test(a_node_that_connects_later_gets_its_list_with_its_first_word),
@@ -381,6 +470,7 @@ int main(void)
         test(who_is_not_admitted_any_more_is_heard_no_longer),
         test(what_is_no_message_is_counted),
         test(who_comes_before_anybody_is_admitted_waits),
+        test(what_hosts_may_hold_is_signed_by_the_key_that_nodes_know),
         test(another_start_is_another_instance_with_the_same_keys),
         test(a_place_that_is_taken_is_an_error_that_names_the_key),
     };
