@@ -958,6 +958,16 @@ static void a_wish_for_a_key_that_rests_is_refused(void **state)
     assert_int_equal(1, scene->desired.wishes_at_rest);
 }
 
+/* A host may hold it for what was a member when it was. */
+static void a_wish_for_ones_own_key_that_rests_is_refused_as_well(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    let_rest(scene, 300, 5, 0);
+    assert_refused(scene, "pkey-conflict", "network 5");
+    assert_int_equal(1, scene->desired.wishes_at_rest);
+}
+
 /* A ledger of yesterday, or two daemons that wrote it at once: it is in none of its entries. */
 static void a_wish_for_a_key_that_only_a_host_tells_of_is_refused(void **state)
 {
@@ -1182,6 +1192,17 @@ static void an_entry_whose_network_is_not_there_is_unused(void **state)
     assert_int_equal(6, scene->desired.unused[1].network_id);
     assert_false(scene->desired.unused[1].is_sharer);
     assert_int_equal(257, copied(scene, 5));
+
+    /* Of what cannot be read, or is being created, nobody knows what it needs. */
+    scene->cloud.networks[1].unreadable = true;
+    compute(scene);
+    assert_int_equal(1, scene->desired.unused_count);
+    assert_int_equal(-1, copied(scene, 5));
+    scene->cloud.networks[1].unreadable = false;
+    scene->cloud.networks[1].being_created = true;
+    compute(scene);
+    assert_int_equal(1, scene->desired.unused_count);
+    assert_int_equal(-1, copied(scene, 5));
 }
 
 /* A host, and the port that its keys are seen on. */
@@ -1306,6 +1327,7 @@ int main(void)
         SCENE_TEST(an_operators_reservation_may_wish_any_key_but_its_parents),
         SCENE_TEST(a_wish_for_another_networks_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),
+        SCENE_TEST(a_wish_for_ones_own_key_that_rests_is_refused_as_well),
         SCENE_TEST(a_wish_for_a_key_that_only_a_host_tells_of_is_refused),
         SCENE_TEST(a_key_that_only_a_host_tells_of_is_not_given),
         SCENE_TEST(what_a_tenant_writes_keeps_no_key_from_being_given),

@@ -580,6 +580,19 @@ static void a_vm_that_has_moved_is_not_held_where_it_was(void **state)
     assert_null(granted(played, 1, 4, 0));
 }
 
+static void a_nic_that_is_another_networks_now_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    grant_all(played);
+    assert_non_null(granted(played, 1, 4, 0));
+    played->scene.cloud.attachments[0].network_id++;
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+}
+
 static void a_key_that_is_anothers_now_is_not_held(void **state)
 {
     struct grant_scene *played = *state;
@@ -808,7 +821,12 @@ static void a_node_holds_no_key_that_it_was_never_sent(void **state)
         assert_int_equal(keys_of(played, before, 1, keys), 1);
         assert_int_equal(keys[0], 0x102);
     }
-    /* While nobody knows what it was sent it may have been all of them. */
+    /* While nobody knows what it was sent it may have been all of them, and until it follows what
+     * it calls closed may be open again. */
+    report(played, 1, 11, 6, 0x103)->stage = ONEIB_VF_CLOSED;
+    assert_int_equal(keys_of(played, NULL, 0, keys), 3);
+    send_grants(played, 1);
+    snapshot->state = ONEIB_NODE_FOLLOWS;
     assert_int_equal(keys_of(played, NULL, 0, keys), 2);
 }
 
@@ -895,6 +913,7 @@ int main(void)
         GRANT_TEST(a_vm_that_says_that_it_has_ended_is_not_held),
         GRANT_TEST(a_nic_or_a_lease_that_is_gone_is_not_held),
         GRANT_TEST(a_vm_that_has_moved_is_not_held_where_it_was),
+        GRANT_TEST(a_nic_that_is_another_networks_now_is_not_held),
         GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
         GRANT_TEST(a_key_that_is_the_static_partitionss_now_is_not_held),
         GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
