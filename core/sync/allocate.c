@@ -29,6 +29,15 @@ static size_t requests_to_meet(const struct oneib_desired *desired)
     return count;
 }
 
+/* What a network shows of what it has. */
+struct showing {
+    const char *attribute, *what;
+    const char *code; /* of the finding that it could not be written */
+};
+
+static const struct showing key_showing = {"VLAN_ID", "P_Key", "pkey-not-written"};
+static const struct showing level_showing = {"IB_SL", "service level", "sl-not-written"};
+
 static bool is_noted(const struct oneib_findings *findings, const char *code, uint32_t network_id)
 {
     for (size_t i = 0; i < findings->count; i++) {
@@ -44,7 +53,7 @@ static size_t keys_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
     for (size_t i = 0; i < snapshot->desired.copy_count; i++)
-        count += !is_noted(&snapshot->findings, "pkey-not-written",
+        count += !is_noted(&snapshot->findings, key_showing.code,
                            snapshot->desired.copies[i].network_id);
     return count;
 }
@@ -53,7 +62,7 @@ static size_t levels_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
     for (size_t i = 0; i < snapshot->desired.sl_copy_count; i++)
-        count += !is_noted(&snapshot->findings, "sl-not-written",
+        count += !is_noted(&snapshot->findings, level_showing.code,
                            snapshot->desired.sl_copies[i].network_id);
     return count;
 }
@@ -179,19 +188,25 @@ static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
                : oneib_ledger_write(one, &snapshot->kept, &next, err);
 }
 
-/* Once for a network, until it is read again, which is therefore not asked for: a daemon keeps its
- * snapshot. */
-static void note_failure(struct oneib_snapshot *snapshot, const char *code, const char *attribute,
-                         uint32_t network_id, const struct oneib_error *failure)
+/* Only what failed of one network alone is noted, and the others go on. Once for a network, until it
+ * is read again, which is therefore not asked for: a daemon keeps its snapshot. */
+static int take_failure(struct oneib_snapshot *snapshot, const struct showing *showing,
+                        uint32_t network_id, struct oneib_error *failure, struct oneib_error *err)
 {
+    const struct oneib_shown shown = oneib_network_id_shown(&snapshot->cloud, network_id);
+    if (oneib_one_error_is_general(failure->code)) {
+        *err = *failure;
+        return oneib_wrap(err, "writing the %s of %s", showing->what, shown.text);
+    }
     oneib_findings_note(
-        &snapshot->findings, ONEIB_WARNING, code,
+        &snapshot->findings, ONEIB_WARNING, showing->code,
         "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
         "a restricted attribute, whatever their rights)",
-        "%s of %s does not show what it has, and could not be written: %s", attribute,
-        oneib_network_id_shown(&snapshot->cloud, network_id).text, failure->text);
+        "%s of %s does not show what it has, and could not be written: %s", showing->attribute,
+        shown.text, failure->text);
     oneib_findings_attribute(&snapshot->findings, snapshot->findings.count - 1,
                              ONEIB_SUBJECT_NETWORK, network_id);
+    return 0;
 }
 
 /* What somebody has written since the snapshot was made is looked at first: it may be a wish. */
@@ -204,17 +219,15 @@ static bool is_as_seen(const struct oneib_snapshot *snapshot, uint32_t network_i
 }
 
 static int copy_key(struct oneib_one *one, const struct oneib_snapshot *snapshot,
-                    uint32_t network_id, oneib_pkey wanted, bool *written, struct oneib_error *err)
+                    uint32_t network_id, oneib_pkey wanted, struct oneib_error *err)
 {
     enum oneib_key_state state = ONEIB_KEY_MISSING;
     oneib_pkey pkey = 0;
-    *written = false;
     if (oneib_one_network_key(one, network_id, &state, &pkey, err) < 0)
         return -1;
     if (!is_as_seen(snapshot, network_id, state, pkey) ||
         (state == ONEIB_KEY_VALID && pkey == wanted))
         return 0;
-    *written = true;
     return oneib_one_set_pkey(one, network_id, wanted, err);
 }
 
@@ -222,20 +235,11 @@ static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint
                     oneib_pkey pkey, struct oneib_key_changes *changes, struct oneib_error *err)
 {
     struct oneib_error failure;
-    bool written;
-    if (pkey == 0 || is_noted(&snapshot->findings, "pkey-not-written", network_id))
+    if (pkey == 0 || is_noted(&snapshot->findings, key_showing.code, network_id))
         return 0;
-    if (copy_key(one, snapshot, network_id, pkey, &written, &failure) == 0) {
-        oneib_id_set_add(&changes->networks, network_id);
-        changes->copied += written;
-        return 0;
-    }
-    if (oneib_one_error_is_general(failure.code)) {
-        *err = failure;
-        return oneib_wrap(err, "writing the P_Key of %s",
-                          oneib_network_id_shown(&snapshot->cloud, network_id).text);
-    }
-    note_failure(snapshot, "pkey-not-written", "VLAN_ID", network_id, &failure);
+    if (copy_key(one, snapshot, network_id, pkey, &failure) < 0)
+        return take_failure(snapshot, &key_showing, network_id, &failure, err);
+    oneib_id_set_add(&changes->networks, network_id);
     return 0;
 }
 
@@ -267,19 +271,11 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_sn
                       struct oneib_error *err)
 {
     struct oneib_error failure;
-    if (is_noted(&snapshot->findings, "sl-not-written", copy->network_id))
+    if (is_noted(&snapshot->findings, level_showing.code, copy->network_id))
         return 0;
-    if (set_level(one, copy, vn_mad, &failure) == 0) {
-        oneib_id_set_add(&changes->networks, copy->network_id);
-        changes->copied++;
-        return 0;
-    }
-    if (oneib_one_error_is_general(failure.code)) {
-        *err = failure;
-        return oneib_wrap(err, "writing the service level of %s",
-                          oneib_network_id_shown(&snapshot->cloud, copy->network_id).text);
-    }
-    note_failure(snapshot, "sl-not-written", "IB_SL", copy->network_id, &failure);
+    if (set_level(one, copy, vn_mad, &failure) < 0)
+        return take_failure(snapshot, &level_showing, copy->network_id, &failure, err);
+    oneib_id_set_add(&changes->networks, copy->network_id);
     return 0;
 }
 

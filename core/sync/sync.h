@@ -101,7 +101,6 @@ struct oneib_key_changes {
     size_t given;                 /* networks that have a key, or another one */
     size_t rested;                /* keys that were some network's and are nobody's now */
     size_t freed;                 /* keys that may be given again */
-    size_t copied;                /* VLAN_IDs and IB_SLs that were written */
     struct oneib_id_set networks; /* owned: those that were written to, to be looked at again */
 };
 void oneib_key_changes_clear(struct oneib_key_changes *changes);
