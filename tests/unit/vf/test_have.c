@@ -249,12 +249,12 @@ static void a_key_is_waited_for_as_long_as_the_options_say(void **state)
     struct oneib_vf_record record;
     oneib_vfs_ticket ticket;
     const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
-    const struct oneib_vfs_options options = {.pkey_wait_ms = 70, .guid_wait_ms = GUID_WAIT_MS};
+    const struct oneib_vfs_options options = {.pkey_wait_ms = 300, .guid_wait_ms = GUID_WAIT_MS};
     restart_engine_with(&options);
     grant(&wanted);
     assert_int_equal(oneib_vfs_have(vfs, &wanted.request, &record, &ticket, &err), 0);
     assert_int_equal(finish(ticket, &record, &err), -1);
-    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "70 ms");
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "300 ms");
     settle();
 }
 
