@@ -340,6 +340,8 @@ static void the_last_report_is_handed_over(void **state)
         free(item.report);
     }
     assert_false(oneib_post_take(post, &item));
+    struct pollfd descriptor = {.fd = oneib_post_fd(post), .events = POLLIN};
+    assert_int_equal(poll(&descriptor, 1, 0), 0);
 }
 
 static void wants_are_handed_over_once_and_are_bounded(void **state)
