@@ -176,14 +176,12 @@ static size_t find_name(const struct name_index *index, uint32_t network_id)
     return found ? found->index : SIZE_MAX;
 }
 
-ONEIB_ORDER_BY(compare_members, struct oneib_member, guid);
-
 /* partition: a cluster's of desired, so its members are GUIDs in order; NULL has none. */
 static bool has_guid(const struct oneib_partition *partition, oneib_guid guid)
 {
-    const struct oneib_member wanted = {.guid = guid};
+    const struct oneib_member wanted = {.guid = guid, .kind = ONEIB_MEMBER_GUID};
     return partition &&
-           ONEIB_FIND(&wanted, partition->members, partition->member_count, compare_members);
+           ONEIB_FIND(&wanted, partition->members, partition->member_count, oneib_member_compare);
 }
 
 /* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
