@@ -33,57 +33,65 @@ static const char virtual_check[] = "opensm-virtual-ports";
 
 /* ---- what opensm is told --------------------------------------------------------------------- */
 
-static const struct {
+/* What is said of an option: one bit of what is wrong. */
+struct warning {
     unsigned trap;
+    enum oneib_check_status status;
     const char *name, *text, *fix;
-} warnings[] = {
-    {ONEIB_TRAP_NO_M_KEY, m_key_check,
+};
+
+static const struct warning key_warnings[] = {
+    {ONEIB_TRAP_NO_M_KEY, ONEIB_CHECK_WARN, m_key_check,
      "opensm gives ports no M_Key: whoever can send an SMP sets their P_Keys", PAGE},
-    {ONEIB_TRAP_LEVEL, m_key_check, "at m_key_protection_level 0 every port shows its M_Key",
+    {ONEIB_TRAP_LEVEL, ONEIB_CHECK_WARN, m_key_check,
+     "at m_key_protection_level 0 every port shows its M_Key",
      "set m_key_protection_level 2 in opensm.conf, and fabric.m_key_file in oneib.conf before"},
-    {ONEIB_TRAP_SA_KEY, sa_key_check,
+    {ONEIB_TRAP_SA_KEY, ONEIB_CHECK_WARN, sa_key_check,
      "sa_key is opensm's default, or 0: the SA gives every guest the M_Key and all P_Key tables",
      PAGE},
-    {ONEIB_TRAP_SM_KEY, sm_key_check,
+    {ONEIB_TRAP_SM_KEY, ONEIB_CHECK_WARN, sm_key_check,
      "sm_key is opensm's default, or 0: a foreign subnet manager counts as one of yours", PAGE},
-    {ONEIB_TRAP_NO_LEASE, lease_check,
+    {ONEIB_TRAP_NO_LEASE, ONEIB_CHECK_WARN, lease_check,
      "m_key_lease_period is 0: a subnet manager that lost the M_Key never gets a port back until "
      "the port has lost its power",
      "set m_key_lease_period 600 in opensm.conf"},
-    {ONEIB_TRAP_LEASE_SWEEP, lease_check,
+    {ONEIB_TRAP_LEASE_SWEEP, ONEIB_CHECK_WARN, lease_check,
      "m_key_lease_period is not longer than sweep_interval: the protection ends between two sweeps",
      "set m_key_lease_period 600 in opensm.conf"},
-    {ONEIB_TRAP_LEASE_VERIFY, lease_check,
+    {ONEIB_TRAP_LEASE_VERIFY, ONEIB_CHECK_WARN, lease_check,
      "m_key_lease_period is not longer than daemon.verify: opensm's light sweeps ask switches "
      "alone, so it is oneibd that keeps the lease of hosts from ending",
      "set m_key_lease_period 600 in opensm.conf, or daemon.verify lower"},
-    {ONEIB_TRAP_ONE_KEY, m_key_check,
+    {ONEIB_TRAP_ONE_KEY, ONEIB_CHECK_WARN, m_key_check,
      "this subnet manager could give each port an M_Key of its own (m_key_per_port)",
      "set m_key_per_port TRUE, and fabric.m_key_file to its guid2mkey"},
 };
 
+static void tell_warnings(const struct warning *warnings, size_t count, unsigned traps,
+                          struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < count; i++)
+        if (traps & warnings[i].trap)
+            oneib_check_add(checks, warnings[i].status, warnings[i].name, warnings[i].fix, "%s",
+                            warnings[i].text);
+}
+
 static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
                        struct oneib_checks *checks)
 {
-    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
-        if (traps & warnings[i].trap)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, warnings[i].name, warnings[i].fix, "%s",
-                            warnings[i].text);
+    tell_warnings(key_warnings, sizeof key_warnings / sizeof *key_warnings, traps, checks);
     if (traps == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, m_key_check, NULL,
                         "set, at protection level %u, lease %u s; sa_key and sm_key are secret",
                         keys->level, keys->lease_s);
 }
 
-static const struct {
-    unsigned trap;
-    const char *text, *fix;
-} apart_warnings[] = {
-    {ONEIB_TRAP_GROUPS,
+static const struct warning apart_warnings[] = {
+    {ONEIB_TRAP_GROUPS, ONEIB_CHECK_WARN, config_check,
      "ipoib_mcgroup_creation_validation is not TRUE: a guest may make IPoIB's multicast groups of "
      "clusters that it is not in, which these cannot join then",
      "set ipoib_mcgroup_creation_validation TRUE in opensm.conf"},
-    {ONEIB_TRAP_UNENFORCED,
+    {ONEIB_TRAP_UNENFORCED, ONEIB_CHECK_WARN, config_check,
      "part_enforce has switches take packets with any P_Key from a host: who has root there can "
      "send into every cluster",
      "set part_enforce both and no_partition_enforcement FALSE in opensm.conf"},
@@ -91,38 +99,31 @@ static const struct {
 
 static void tell_apart_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
 {
-    const unsigned traps = oneib_opensm_apart_traps(keys);
-    for (size_t i = 0; i < sizeof apart_warnings / sizeof *apart_warnings; i++)
-        if (traps & apart_warnings[i].trap)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, config_check, apart_warnings[i].fix, "%s",
-                            apart_warnings[i].text);
+    tell_warnings(apart_warnings, sizeof apart_warnings / sizeof *apart_warnings,
+                  oneib_opensm_apart_traps(keys), checks);
 }
 
 /* What virtual ports need of an SM that has them. */
-static const struct {
-    unsigned trap;
-    enum oneib_check_status status;
-    const char *text, *fix;
-} virtual_warnings[] = {
-    {ONEIB_TRAP_VIRT_OFF, ONEIB_CHECK_FAIL,
+static const struct warning virtual_warnings[] = {
+    {ONEIB_TRAP_VIRT_OFF, ONEIB_CHECK_FAIL, virtual_check,
      "virt_enabled is not 2: VFs of ConnectX-4 and later get no P_Key",
      "set virt_enabled 2 in opensm.conf and start opensm anew"},
-    {ONEIB_TRAP_GUIDS_BY_VF, ONEIB_CHECK_WARN,
+    {ONEIB_TRAP_GUIDS_BY_VF, ONEIB_CHECK_WARN, virtual_check,
      "sa_etm_allow_guidinfo_rec_by_vf is not FALSE: a guest may set GUIDs of its VF, and be "
      "another one",
      "set sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
-    {ONEIB_TRAP_NO_TRUST, ONEIB_CHECK_WARN,
+    {ONEIB_TRAP_NO_TRUST, ONEIB_CHECK_WARN, virtual_check,
      "sa_enhanced_trust_model is not TRUE: nothing keeps guests from setting GUIDs of their VFs",
      "set sa_enhanced_trust_model TRUE and sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
-    {ONEIB_TRAP_PROXIES, ONEIB_CHECK_WARN,
+    {ONEIB_TRAP_PROXIES, ONEIB_CHECK_WARN, virtual_check,
      "sa_etm_allow_untrusted_proxy_requests is not FALSE: a guest may change what another one has "
      "registered, its multicast groups say",
      "set sa_etm_allow_untrusted_proxy_requests FALSE in opensm.conf"},
-    {ONEIB_TRAP_SPOOFED, ONEIB_CHECK_WARN,
+    {ONEIB_TRAP_SPOOFED, ONEIB_CHECK_WARN, virtual_check,
      "sa_check_sgid_spoofing is not TRUE: a guest may ask the subnet administrator in another "
      "one's name",
      "set sa_check_sgid_spoofing TRUE in opensm.conf"},
-    {ONEIB_TRAP_HUP, ONEIB_CHECK_WARN,
+    {ONEIB_TRAP_HUP, ONEIB_CHECK_WARN, virtual_check,
      "sweep_every_hup_signal is not TRUE: opensm may not look at partitions when oneib signals it",
      "set sweep_every_hup_signal TRUE in opensm.conf"},
 };
@@ -130,10 +131,8 @@ static const struct {
 static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
 {
     const unsigned traps = oneib_opensm_virtual_traps(keys);
-    for (size_t i = 0; i < sizeof virtual_warnings / sizeof *virtual_warnings; i++)
-        if (traps & virtual_warnings[i].trap)
-            oneib_check_add(checks, virtual_warnings[i].status, virtual_check,
-                            virtual_warnings[i].fix, "%s", virtual_warnings[i].text);
+    tell_warnings(virtual_warnings, sizeof virtual_warnings / sizeof *virtual_warnings, traps,
+                  checks);
     if (traps == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, virtual_check, NULL,
                         "opensm has them on, and VFs may not set GUIDs; what ports hold is not "
