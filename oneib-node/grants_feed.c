@@ -56,7 +56,7 @@ struct oneib_grant_feed {
     size_t lid_count;
     bool was_fresh;
     bool is_report_due;
-    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* ascending */
+    struct oneib_hca_port ports[ONEIB_HOST_PORTS_MAX]; /* by GUID */
     size_t port_count;
     uint16_t unseen; /* oneib_vfs_unseen() */
     double reported; /* oneib_now_ms() of the last one */
@@ -138,7 +138,18 @@ static void take_table(struct oneib_report_message *report, const struct oneib_v
         report->records[i] = table->items[i];
 }
 
-static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_HOST_PORTS_MAX])
+ONEIB_ORDER_BY(compare_guids, struct oneib_hca_port, port_guid);
+
+static struct oneib_hca_port port_of(const struct oneib_hca *hca, const struct oneib_port *port)
+{
+    struct oneib_hca_port reported = {
+        .port = port->number, .driver = hca->driver, .port_guid = port->guid};
+    memcpy(reported.device, hca->name, sizeof reported.device);
+    return reported;
+}
+
+static size_t list_ports(const struct oneib_hcas *hcas,
+                         struct oneib_hca_port ports[ONEIB_HOST_PORTS_MAX])
 {
     size_t count = 0;
     for (size_t i = 0; i < hcas->count; i++)
@@ -146,20 +157,19 @@ static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_H
             const struct oneib_port *port = &hcas->items[i].ports[j];
             bool known = port->link_layer != ONEIB_LINK_INFINIBAND || port->guid == 0;
             for (size_t k = 0; k < count; k++)
-                known |= ports[k] == port->guid;
+                known |= ports[k].port_guid == port->guid;
             if (!known && count < ONEIB_HOST_PORTS_MAX)
-                ports[count++] = port->guid;
+                ports[count++] = port_of(&hcas->items[i], port);
         }
-    ONEIB_SORT(ports, count, oneib_compare_u64);
+    ONEIB_SORT(ports, count, compare_guids);
     return count;
 }
 
 void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas)
 {
-    oneib_guid ports[ONEIB_HOST_PORTS_MAX];
+    struct oneib_hca_port ports[ONEIB_HOST_PORTS_MAX];
     const size_t count = list_ports(hcas, ports);
-    if (count == feed->port_count &&
-        (count == 0 || memcmp(ports, feed->ports, count * sizeof *ports) == 0))
+    if (ONEIB_ALIKE(ports, count, feed->ports, feed->port_count, oneib_hca_port_compare))
         return;
     memcpy(feed->ports, ports, count * sizeof *ports);
     feed->port_count = count;

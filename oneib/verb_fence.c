@@ -60,16 +60,17 @@ static int add_port(const struct work *work, oneib_guid guid, struct oneib_ledge
                : oneib_ledger_set_fenced_port(next, &port, err);
 }
 
-/* Those that are its own, and those that its probe names: oneibd says why it does not close them.
- */
+/* Those that are its own by the ledger: no VM there has a VF at another one. Of a host that has none
+ * there, those that its probe names: oneibd says why it does not close them. */
 static int add_ports(const struct work *work, struct oneib_ledger *next, struct oneib_error *err)
 {
     const struct oneib_host *host = work->pick.host;
+    const bool is_known = oneib_ledger_count_ports(next, work->pick.host_id) > 0;
     for (size_t i = 0; i < next->port_count; i++)
         if (next->ports[i].host_id == work->pick.host_id &&
             add_port(work, next->ports[i].guid, next, err) < 0)
             return -1;
-    for (size_t i = 0; host && i < host->port_count; i++)
+    for (size_t i = 0; host && !is_known && i < host->port_count; i++)
         if (add_port(work, host->ports[i].port_guid, next, err) < 0)
             return -1;
     return 0;

@@ -19,6 +19,7 @@ struct work {
     const struct oneib_run *run;
     struct oneib_session session;
     struct oneib_host_pick pick;
+    oneib_guid port; /* to accept; 0: none was given */
 };
 
 static int write_ledger(struct work *work, const struct oneib_ledger *next, struct oneib_error *err)
@@ -91,6 +92,22 @@ static int accept_key(struct work *work, struct oneib_error *err)
     return write_ledger(work, &next, err);
 }
 
+/* The operator has seen which host the adapter is in. Its name and driver the host's oneib-node
+ * reports. */
+static int accept_port(struct work *work, struct oneib_error *err)
+{
+    const struct oneib_ledger_port port = {.guid = work->port,
+                                           .host_id = work->pick.host_id,
+                                           .hca = {.port_guid = work->port},
+                                           .since = (int64_t)time(NULL)};
+    oneib_autoledger struct oneib_ledger next = {0};
+    oneib_ledger_copy(&work->pick.kept.ledger, &next);
+    oneib_ledger_forget_port(&next, work->port);
+    if (oneib_ledger_set_port(&next, &port, err) < 0)
+        return -1;
+    return write_ledger(work, &next, err);
+}
+
 static int look(struct work *work, struct oneib_error *err)
 {
     const struct oneib_config *config = &work->session.config;
@@ -120,7 +137,10 @@ static int do_it(struct work *work, bool forgets, struct oneib_error *err)
 {
     if (look(work, err) < 0 || oneib_host_pick_find(&work->pick, work->run->words[1], err) < 0)
         return -1;
-    if ((forgets ? forget(work, err) : accept_key(work, err)) < 0)
+    const int status = forgets      ? forget(work, err)
+                       : work->port ? accept_port(work, err)
+                                    : accept_key(work, err);
+    if (status < 0)
         return -1;
     return print(work, forgets ? "forgotten" : "accepted", err);
 }
@@ -131,6 +151,12 @@ static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error 
     if (!forgets && strcmp(run->words[0], "accept") != 0)
         return oneib_usage(run->verb, err, "'host %s': forget or accept", run->words[0]);
     struct work work = {.run = run};
+    const char *port = run->values[ONEIB_OPTION_PORT];
+    if (port && (forgets || !oneib_guid_parse(port, &work.port) || work.port == 0))
+        return oneib_usage(run->verb, err,
+                           forgets ? "'host forget' has no option '--port'"
+                                   : "'--port %s': not a port GUID",
+                           port);
     if (oneib_session_begin(run, &work.session, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = do_it(&work, forgets, err);
@@ -142,20 +168,24 @@ static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error 
 const struct oneib_verb oneib_verb_host = {
     .name = "host",
     .summary = "forget a host that is gone for good, or accept its new key",
-    .help = "usage: oneib host forget|accept [--force] [--json] HOST\n"
+    .help = "usage: oneib host forget [--force] [--json] HOST\n"
+            "       oneib host accept [--port GUID] [--json] HOST\n"
             "\n"
             "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
             "        service's key is forgotten.\n"
             "accept: the key that HOST's service reports now is its own, and no longer the one\n"
             "        that it was first heard with: the machine was installed anew.\n"
+            "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
+            "        owned it before: the adapter was moved.\n"
             "\n"
             "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
             "\n"
-            "  --force  forget a host that OpenNebula still hears of\n"
+            "  --force      forget a host that OpenNebula still hears of\n"
+            "  --port GUID  accept the port, not the key\n"
             "\n"
             "example:\n"
             "  $ oneib host forget 3\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_PORT),
     .words_min = 2,
     .words_max = 2,
     .run = run_host,

@@ -183,7 +183,7 @@ static void add_keys(struct oneib_table *table, const struct survey *survey,
         add_nothing(table, 1);
         return;
     }
-    const uint32_t capacity = oneib_port_key_capacity(port->pkeys_max, found->partition_cap);
+    const uint32_t capacity = oneib_port_key_capacity(found->partition_cap);
     const unsigned count = keys_on(found);
     oneib_table_cell(table, count < capacity ? ONEIB_PLAIN : ONEIB_CHANGED, "%u/%u", count,
                      capacity);
@@ -252,8 +252,7 @@ static json_t *port_json(const struct survey *survey, const struct oneib_hca_por
         (int)port->port, "guid", oneib_json_guid(port->port_guid), "switch_guid",
         oneib_json_known_guid(leaf), "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
         known ? json_integer(keys_on(found)) : json_null(), "pkeys_max",
-        (json_int_t)oneib_port_key_capacity(port->pkeys_max, known ? found->partition_cap : 0),
-        "on_fabric",
+        (json_int_t)oneib_port_key_capacity(known ? found->partition_cap : 0), "on_fabric",
         survey->reading->snapshot.subnet_known ? json_boolean(found != NULL) : json_null());
 }
 

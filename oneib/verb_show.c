@@ -45,8 +45,6 @@ static const char *reason(enum oneib_member_status member_status)
         [ONEIB_MEMBER_STATUS_NO_HCA] =
             ("the host reports no such InfiniBand port, or one that must not serve VMs: see the "
              "findings, its probes and the network's PHYDEV"),
-        [ONEIB_MEMBER_STATUS_PORT_CONFLICT] =
-            "another host reports the same port GUID: look at both hosts' adapters",
         [ONEIB_MEMBER_STATUS_PORT_FULL] =
             "the port's P_Key table is full: move VMs of other clusters to other hosts",
         [ONEIB_MEMBER_STATUS_OWNER_LIMIT] =

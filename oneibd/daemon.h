@@ -216,10 +216,6 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
  * twin_findings come along; *changed is set when there are others than before. */
 bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
 int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
-/* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
-void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
-                              size_t *count);
-
 /* levels.c: whether clusters have their multicast groups, and ports and paths the service levels of
  * the classes (sync/levels.h): into level_findings and metrics, or levels_error. Nothing where it
  * was looked not long ago. */

@@ -102,9 +102,6 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
         .default_full_members = daemon->config.default_partition.full_guids,
         .default_full_count = daemon->config.default_partition.full_count,
     };
-    struct oneib_ledger_port *claims;
-    size_t claim_count;
-    oneib_daemon_list_claims(daemon, &claims, &claim_count);
     const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
                                             .ledger = ledger,
                                             .policy = &policy,
@@ -115,12 +112,9 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
                                             .links = look->links.items,
                                             .link_count = look->links.count,
                                             .links_are_missing = look->links.unanswered > 0,
-                                            .claims = claims,
-                                            .claim_count = claim_count,
                                             .empty = look->empty,
                                             .empty_count = look->empty_count};
     oneib_fence_plan(&input, &look->plan);
-    free(claims);
     return 0;
 }
 

@@ -58,6 +58,7 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
                                .begun_at = now,
                                .heard_at = NEVER,
                                .doubled_at = NEVER,
+                               .ports_noted_at = NEVER,
                                .seen = ONEIB_NODE_UNHEARD};
 }
 
@@ -180,12 +181,11 @@ static void keep_table(struct oneib_node *node, const struct oneib_report_messag
 static void keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
                        const struct oneib_report_message *report)
 {
-    const size_t size = report->port_count * sizeof *report->ports;
-    if (node->port_count == report->port_count &&
-        (size == 0 || memcmp(node->ports, report->ports, size) == 0))
+    if (ONEIB_ALIKE(node->ports, node->port_count, report->ports, report->port_count,
+                    oneib_hca_port_compare))
         return;
-    oneib_guid *ports = oneib_alloc(size + 1, 1);
-    memcpy(ports, report->ports, size);
+    struct oneib_hca_port *ports = oneib_alloc(report->port_count + 1, sizeof *ports);
+    memcpy(ports, report->ports, report->port_count * sizeof *ports);
     free(node->ports);
     node->ports = ports;
     node->port_count = report->port_count;
@@ -257,7 +257,8 @@ bool oneib_node_is_in_doubt(const struct oneib_node *node)
     return node->identity.is_contested && node->heard_at >= 0 && !node->is_known_machine;
 }
 
-const oneib_guid *oneib_node_ports(const struct oneib_node *node, double now, size_t *count)
+const struct oneib_hca_port *oneib_node_ports(const struct oneib_node *node, double now,
+                                              size_t *count)
 {
     const bool is_recent = node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS;
     *count = is_recent ? node->port_count : 0;

@@ -53,9 +53,11 @@ struct oneib_node {
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
-    oneib_guid *ports; /* owned; of its adapters, ascending, as it reported last; NULL: none */
+    struct oneib_hca_port *ports; /* owned; of its adapters, by GUID, as it reported last; NULL:
+                                     none */
     size_t port_count;
-    uint16_t unseen; /* as it reported last: VFs of mlx5 whose own ports it cannot read */
+    double ports_noted_at; /* when the ledger was last told of other ones; < 0: never */
+    uint16_t unseen;       /* as it reported last: VFs of mlx5 whose own ports it cannot read */
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* it has had VMs looked at so often since then */
     unsigned wants;
@@ -115,8 +117,9 @@ enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now
  * counts. */
 bool oneib_node_is_in_doubt(const struct oneib_node *node);
 /* The ports that are its adapters' by its own word now; none, when it has not reported for so long
- * that it may be off, and an adapter of its in another host. Ascending; *count: how many. */
-const oneib_guid *oneib_node_ports(const struct oneib_node *node, double now, size_t *count);
+ * that it may be off, and an adapter of its in another host. By GUID; *count: how many. */
+const struct oneib_hca_port *oneib_node_ports(const struct oneib_node *node, double now,
+                                              size_t *count);
 /* Nothing on it is anybody's: it follows the list that it was sent last, has told its whole table,
  * and that has nothing but functions that are closed, in no domain, and being given back. Their
  * GUIDs the SM lets go only when the port is up. */

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which ports are which host's, and where they are: what nodes say over their own connections, and
  * what the fabric shows, written down in the ledger before a host fails (docs/design/fence.md). */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/memory.h"
+#include "base/order.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
+#include "cluster/port_owner.h"
 #include "cluster/twin_ports.h"
 #include "oneibd/daemon.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* How long a place may be old: a cable that is moved at once leaves all ports as they were, with
@@ -35,64 +38,197 @@ static bool is_believed(const struct oneib_node *node, double now)
            !oneib_node_is_doubled(node, now);
 }
 
+/* A node of which the ledger was told something else not long ago waits: what it reports must not
+ * have the ledger written at each turn. The first time it does not wait. */
+#define NOTED_MS 60000.0
+
+static const char *claim_problem(enum oneib_port_claim claim)
+{
+    switch (claim) {
+    case ONEIB_PORT_CLAIM_NO_ADAPTERS:
+        return "is no adapter's GUID, but one that oneib gives to VFs";
+    case ONEIB_PORT_CLAIM_RESERVED:
+        return "is a static member, a full member of the default partition, the master subnet "
+               "manager's port or no adapter's";
+    case ONEIB_PORT_CLAIM_SIBLING:
+        return "is of the same adapter as a port of";
+    case ONEIB_PORT_CLAIM_VALID:
+        break;
+    }
+    return "is the port of";
+}
+
+/* The node reports a port that it does not get. other: ONEIB_NO_ID, or whose it is. */
 static void note_anothers(struct oneib_daemon *daemon, const struct oneib_node *node,
-                          const struct oneib_ledger_port *port)
+                          oneib_guid guid, const char *problem, uint32_t other)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
+    struct oneib_findings *findings = &daemon->grant_findings;
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
+    if (other != ONEIB_NO_ID)
+        oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, other);
     oneib_findings_note(
-        &daemon->grant_findings, ONEIB_WARNING, "port-anothers",
-        "has the adapter moved, say 'oneib host accept' of the host that had it, and its ports are "
-        "asked for anew",
-        "%s: its oneib-node reports port 0x%016" PRIx64 ", which is %s's: no fence closes it",
-        oneib_host_id_shown(cloud, node->identity.host_id).text, port->guid,
-        oneib_host_id_shown(cloud, port->host_id).text);
+        findings, ONEIB_WARNING, "port-anothers",
+        "if the adapter is in that host now: oneib host accept HOST --port GUID; else the host may "
+        "be compromised",
+        "%s: its oneib-node reports port 0x%016" PRIx64
+        ", which %s%s%s: the port is not used for %s",
+        oneib_host_id_shown(cloud, node->identity.host_id).text, guid, problem,
+        other == ONEIB_NO_ID ? "" : " ",
+        other == ONEIB_NO_ID ? "" : oneib_host_id_shown(cloud, other).text,
+        oneib_host_id_shown(cloud, node->identity.host_id).text);
 }
 
 static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
     oneib_findings_note(
         &daemon->grant_findings, ONEIB_WARNING, "ports-many",
-        "were adapters replaced, say 'oneib host accept', and its ports are asked for anew",
-        "%s: more than %d ports were reported by its oneib-node in the course of time: no fence "
-        "closes the others",
+        "if adapters were replaced: oneib host accept HOST, then its ports are recorded anew",
+        "%s: its oneib-node has reported more than %d ports over time: no other port is used",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
         ONEIB_HOST_PORTS_MAX);
 }
 
-static int pin_ports_of(struct oneib_daemon *daemon, const struct oneib_node *node, double now,
-                        struct oneib_ledger *next, bool *changed, struct oneib_error *err)
+/* A port that a node reports now as its own. */
+struct claim {
+    oneib_guid guid;
+    uint32_t host_id;
+};
+
+struct pinning {
+    struct oneib_daemon *daemon;
+    struct oneib_port_evidence evidence;
+    struct oneib_policy policy; /* as far as it decides here */
+    struct oneib_ledger next;   /* owned */
+    struct claim *claims;       /* owned; by GUID: of all nodes */
+    size_t claim_count, claim_capacity;
+    bool changed;
+};
+
+ONEIB_ORDER_BY(compare_claims, struct claim, guid, host_id);
+
+static void list_claims(struct pinning *pinning, double now)
+{
+    const struct oneib_nodes *nodes = &pinning->daemon->nodes;
+    for (size_t i = 0; i < nodes->count; i++) {
+        size_t count;
+        const struct oneib_hca_port *ports = oneib_node_ports(&nodes->items[i], now, &count);
+        for (size_t j = 0; j < count; j++)
+            ONEIB_APPEND(pinning->claims, pinning->claim_count, pinning->claim_capacity,
+                         (struct claim){ports[j].port_guid, nodes->items[i].identity.host_id});
+    }
+    ONEIB_SORT(pinning->claims, pinning->claim_count, compare_claims);
+}
+
+/* Another host whose node reports the port, too; ONEIB_NO_ID: none. */
+static uint32_t claimed_by_another(const struct pinning *pinning, uint32_t host_id, oneib_guid guid)
+{
+    size_t i = ONEIB_LOWER_BOUND(at, pinning->claim_count, pinning->claims[at].guid < guid);
+    for (; i < pinning->claim_count && pinning->claims[i].guid == guid; i++)
+        if (pinning->claims[i].host_id != host_id)
+            return pinning->claims[i].host_id;
+    return ONEIB_NO_ID;
+}
+
+/* Whether the node may be the first to have the port. */
+static bool is_free(struct pinning *pinning, const struct oneib_node *node, oneib_guid guid)
 {
     const uint32_t host_id = node->identity.host_id;
-    size_t count;
-    const oneib_guid *ports = oneib_node_ports(node, now, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct oneib_ledger_port *known = oneib_ledger_port(next, ports[i]);
-        const struct oneib_ledger_port port = {
-            .guid = ports[i], .host_id = host_id, .since = (int64_t)time(NULL)};
-        if (known && known->host_id != host_id)
-            note_anothers(daemon, node, known);
-        if (known)
-            continue;
-        if (oneib_ledger_count_ports(next, host_id) >= ONEIB_HOST_PORTS_MAX) {
-            note_too_many(daemon, node);
-            return 0;
-        }
-        if (oneib_ledger_set_port(next, &port, err) < 0)
-            return -1;
-        *changed = true;
+    uint32_t other = ONEIB_NO_ID;
+    const enum oneib_port_claim claim = oneib_port_claim_check(
+        &pinning->daemon->snapshot.cloud, &pinning->evidence, host_id, guid, &other);
+    if (claim != ONEIB_PORT_CLAIM_VALID) {
+        note_anothers(pinning->daemon, node, guid, claim_problem(claim), other);
+        return false;
     }
+    other = claimed_by_another(pinning, host_id, guid);
+    if (other != ONEIB_NO_ID)
+        note_anothers(pinning->daemon, node, guid, "is reported by the oneib-node of", other);
+    return other == ONEIB_NO_ID;
+}
+
+/* Of what the ledger has already: all that one look finds, or nothing. */
+static bool may_note_again(const struct oneib_node *node, double now)
+{
+    return node->ports_noted_at < 0 || node->ports_noted_at == now ||
+           now - node->ports_noted_at >= NOTED_MS;
+}
+
+static int pin_port(struct pinning *pinning, struct oneib_node *node,
+                    const struct oneib_hca_port *reported, double now, struct oneib_error *err)
+{
+    const uint32_t host_id = node->identity.host_id;
+    const struct oneib_ledger_port *known = oneib_ledger_port(&pinning->next, reported->port_guid);
+    struct oneib_ledger_port port = {
+        .guid = reported->port_guid, .host_id = host_id, .since = (int64_t)time(NULL)};
+    if (known && known->host_id != host_id) {
+        note_anothers(pinning->daemon, node, reported->port_guid,
+                      claim_problem(ONEIB_PORT_CLAIM_VALID), known->host_id);
+        return 0;
+    }
+    if (known && (oneib_hca_port_compare(&known->hca, reported) == 0 || !may_note_again(node, now)))
+        return 0;
+    if (!known && !is_free(pinning, node, reported->port_guid))
+        return 0;
+    if (!known && oneib_ledger_count_ports(&pinning->next, host_id) >= ONEIB_HOST_PORTS_MAX) {
+        note_too_many(pinning->daemon, node);
+        return 0;
+    }
+    if (known) {
+        port = *known;
+        if (port.hca.device[0])
+            node->ports_noted_at = now;
+    }
+    port.hca = *reported;
+    pinning->changed = true;
+    return oneib_ledger_set_port(&pinning->next, &port, err);
+}
+
+static bool is_reported(const struct oneib_hca_port *ports, size_t count, oneib_guid guid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ports[i].port_guid == guid)
+            return true;
+    return false;
+}
+
+/* An adapter that was taken out, while others are there, is no candidate any more. One that reports
+ * none at all may be loading its drivers. */
+static void note_absent(struct pinning *pinning, struct oneib_node *node,
+                        const struct oneib_hca_port *ports, size_t count, double now)
+{
+    for (size_t i = 0; count > 0 && i < pinning->next.port_count; i++) {
+        struct oneib_ledger_port *known = &pinning->next.ports[i];
+        if (known->host_id != node->identity.host_id || !known->hca.device[0] ||
+            is_reported(ports, count, known->guid) || !may_note_again(node, now))
+            continue;
+        known->hca = (struct oneib_hca_port){.port_guid = known->guid};
+        node->ports_noted_at = now;
+        pinning->changed = true;
+    }
+}
+
+static int pin_ports_of(struct pinning *pinning, struct oneib_node *node, double now,
+                        struct oneib_error *err)
+{
+    size_t count;
+    const struct oneib_hca_port *ports = oneib_node_ports(node, now, &count);
+    for (size_t i = 0; i < count; i++)
+        if (pin_port(pinning, node, &ports[i], now, err) < 0)
+            return -1;
+    note_absent(pinning, node, ports, count, now);
     return 0;
 }
 
-static int pin_all(struct oneib_daemon *daemon, struct oneib_ledger *next, bool *changed,
-                   struct oneib_error *err)
+static int pin_all(struct pinning *pinning, struct oneib_error *err)
 {
+    struct oneib_nodes *nodes = &pinning->daemon->nodes;
     const double now = oneib_now_ms();
-    for (size_t i = 0; i < daemon->nodes.count; i++) {
-        const struct oneib_node *node = &daemon->nodes.items[i];
-        if (is_believed(node, now) && oneib_ledger_host(next, node->identity.host_id) &&
-            pin_ports_of(daemon, node, now, next, changed, err) < 0)
+    list_claims(pinning, now);
+    for (size_t i = 0; i < nodes->count; i++) {
+        struct oneib_node *node = &nodes->items[i];
+        if (is_believed(node, now) && oneib_ledger_host(&pinning->next, node->identity.host_id) &&
+            pin_ports_of(pinning, node, now, err) < 0)
             return -1;
     }
     return 0;
@@ -100,33 +236,28 @@ static int pin_all(struct oneib_daemon *daemon, struct oneib_ledger *next, bool 
 
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    oneib_autoledger struct oneib_ledger next = {0};
-    bool changed = false, written;
+    bool written;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost)
         return 0;
-    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    if (pin_all(daemon, &next, &changed, err) < 0)
-        return -1;
-    return changed ? write_ports(daemon, &next, &written, err) : 0;
-}
-
-void oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
-                              size_t *count)
-{
-    const double now = oneib_now_ms();
-    size_t room = 0;
-    *count = 0;
-    for (size_t i = 0; i < daemon->nodes.count; i++)
-        room += daemon->nodes.items[i].port_count;
-    *claims = oneib_alloc(room + 1, sizeof **claims);
-    for (size_t i = 0; i < daemon->nodes.count; i++) {
-        const struct oneib_node *node = &daemon->nodes.items[i];
-        size_t port_count;
-        const oneib_guid *ports = oneib_node_ports(node, now, &port_count);
-        for (size_t j = 0; j < port_count; j++)
-            (*claims)[(*count)++] =
-                (struct oneib_ledger_port){.guid = ports[j], .host_id = node->identity.host_id};
-    }
+    struct pinning pinning = {
+        .daemon = daemon,
+        .policy = {.site = daemon->config.site,
+                   .default_full_members = daemon->config.default_partition.full_guids,
+                   .default_full_count = daemon->config.default_partition.full_count}};
+    pinning.evidence = (struct oneib_port_evidence){
+        .ledger = &daemon->snapshot.kept.ledger,
+        .policy = &pinning.policy,
+        .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL};
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &pinning.next);
+    int status = pin_all(&pinning, err);
+    if (status == 0 && pinning.changed)
+        status = write_ports(daemon, &pinning.next, &written, err);
+    /* What follows from it is computed at once. */
+    if (status == 0 && pinning.changed)
+        oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
+    oneib_ledger_clear(&pinning.next);
+    free(pinning.claims);
+    return status;
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */

@@ -377,7 +377,7 @@ static void keep_report(struct node *node, const struct oneib_report_message *re
         oneib_text_printf(&text, "%02x", report->boot[i]);
     oneib_text_append(&text, "\n");
     for (size_t i = 0; i < report->port_count; i++)
-        oneib_text_printf(&text, "port 0x%016" PRIx64 "\n", report->ports[i]);
+        oneib_text_printf(&text, "port 0x%016" PRIx64 "\n", report->ports[i].port_guid);
     for (size_t i = 0; i < report->count; i++) {
         oneib_vf_record_render(&report->records[i], &text);
         oneib_text_append(&text, "\n");

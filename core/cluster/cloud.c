@@ -37,6 +37,27 @@ struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host)
     return port;
 }
 
+const char *oneib_hca_driver_name(enum oneib_hca_driver driver)
+{
+    return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
+}
+
+enum oneib_hca_driver oneib_hca_driver_of(const char *name)
+{
+    return strcmp(name, "mlx4") == 0   ? ONEIB_HCA_MLX4
+           : strcmp(name, "mlx5") == 0 ? ONEIB_HCA_MLX5
+                                       : ONEIB_HCA_OTHER;
+}
+
+ONEIB_ORDER(compare_hca_ports, struct oneib_hca_port,
+            strcmp(left->device, right->device) ?: ONEIB_BY(port, driver, port_guid, vfs_total)
+                ?: ONEIB_BY(rate_gbps));
+
+int oneib_hca_port_compare(const void *a, const void *b)
+{
+    return compare_hca_ports(a, b);
+}
+
 static struct oneib_given_device *find_given(const struct oneib_host *host,
                                              const struct oneib_pci *address)
 {
@@ -154,6 +175,7 @@ void oneib_host_clear(struct oneib_host *host)
 {
     free(host->name);
     free(host->ports);
+    free(host->probed);
     free(host->given);
     free(host->switches);
     free(host->problem);

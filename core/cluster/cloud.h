@@ -28,17 +28,26 @@
 
 enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
 
-/* One IB_HCA vector of a host: one port of one adapter. */
+/* "mlx4", "mlx5", "other". */
+const char *oneib_hca_driver_name(enum oneib_hca_driver driver);
+/* OTHER for any other name. */
+enum oneib_hca_driver oneib_hca_driver_of(const char *name);
+
+/* One port of one adapter of a host: an IB_HCA vector, or as its oneib-node reports it. */
 struct oneib_hca_port {
     char device[ONEIB_DEVICE_NAME_SIZE]; /* "mlx4_0" */
     uint8_t port;                        /* 1-254 */
     enum oneib_hca_driver driver;
     oneib_guid port_guid; /* never 0 */
-    uint16_t pkeys_max; /* entries that the port can hold for us, default partition included; 0: not
-                           said */
-    uint16_t vfs_total;
-    uint16_t rate_gbps; /* 0: not said */
+    uint16_t vfs_total;   /* IB_HCA's, as rate_gbps: for display and the scheduler */
+    uint16_t rate_gbps;   /* 0: not said */
+    bool is_proven;   /* the host owns it by the ledger (port_owner.h): its oneib-node reported it,
+                           or an operator accepted it. Else IB_HCA alone names it */
+    bool is_reserved; /* not proven, and a port that is no host's (port_owner.h) */
 };
+
+/* By device, port, driver, GUID, VFs and rate: all that is said of it. <0, 0, >0. */
+int oneib_hca_port_compare(const void *a, const void *b);
 
 /* A PCI device of a host that oned has given to a VM (PCI_DEVICES). */
 struct oneib_given_device {
@@ -49,8 +58,12 @@ struct oneib_given_device {
 struct oneib_host {
     uint32_t id;
     char *name;                   /* owned; untrusted text: print it escaped */
-    struct oneib_hca_port *ports; /* owned */
+    struct oneib_hca_port *ports; /* owned; as IB_HCA names them; once settled, those that are the
+                                     host's */
     size_t port_count, port_capacity;
+    struct oneib_hca_port *probed; /* owned; of a settled host: as IB_HCA names them */
+    size_t probed_count;
+    bool ports_settled;               /* by oneib_cloud_settle_ports() */
     struct oneib_given_device *given; /* owned; no address twice */
     size_t given_count, given_capacity;
     int32_t vfs_limit; /* IB_VFS_TOTAL, what the probe counts now; oned keeps IB_HCA of adapters

@@ -412,7 +412,6 @@ const char *oneib_member_status_name(enum oneib_member_status member_status)
         [ONEIB_MEMBER_STATUS_NO_KEY] = "no-key",
         [ONEIB_MEMBER_STATUS_KEY_CONFLICT] = "key-conflict",
         [ONEIB_MEMBER_STATUS_NO_HCA] = "no-hca",
-        [ONEIB_MEMBER_STATUS_PORT_CONFLICT] = "port-conflict",
         [ONEIB_MEMBER_STATUS_PORT_FULL] = "port-full",
         [ONEIB_MEMBER_STATUS_OWNER_LIMIT] = "owner-limit",
         [ONEIB_MEMBER_STATUS_GIVES_WAY] = "gives-way",

@@ -44,7 +44,7 @@ struct oneib_policy {
 };
 
 struct oneib_desired_input {
-    const struct oneib_cloud *cloud;   /* sorted */
+    const struct oneib_cloud *cloud;   /* sorted, its ports settled (port_owner.h) */
     const struct oneib_ledger *ledger; /* never NULL: who has which key */
     bool keys_stay; /* the ledger is not to be relied on: no key is given or taken by it */
     const struct oneib_policy *policy;
@@ -64,11 +64,10 @@ enum oneib_member_status {
     ONEIB_MEMBER_STATUS_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
     ONEIB_MEMBER_STATUS_NO_KEY,       /* the network has no usable key (yet) */
     ONEIB_MEMBER_STATUS_KEY_CONFLICT, /* another network, or a static partition, has the key */
-    ONEIB_MEMBER_STATUS_NO_HCA, /* the host reports no such InfiniBand port, or one that must not
+    ONEIB_MEMBER_STATUS_NO_HCA,    /* the host reports no such InfiniBand port, or one that must not
                                  * serve it
                                  */
-    ONEIB_MEMBER_STATUS_PORT_CONFLICT, /* another host reports the same port GUID */
-    ONEIB_MEMBER_STATUS_PORT_FULL,     /* the port's P_Key table has no room */
+    ONEIB_MEMBER_STATUS_PORT_FULL, /* the port's P_Key table has no room */
     ONEIB_MEMBER_STATUS_OWNER_LIMIT, /* ... holds as many keys of that owner's networks as it may */
     ONEIB_MEMBER_STATUS_GIVES_WAY, /* a user has made it limited, and others on its port are full */
     ONEIB_MEMBER_STATUS_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here

@@ -42,12 +42,11 @@ struct oneib_entitlement {
     uint8_t given;         /* ... by operators' words alone */
 };
 
-/* One port of one host, or of several that report it. */
+/* One port of one host. */
 struct oneib_port_owner {
     oneib_guid guid;
     uint32_t host_id;
-    uint16_t pkeys_max; /* 0: not said */
-    bool refused;       /* must not serve anybody; a finding says why */
+    bool refused; /* must not serve anybody; a finding says why */
 };
 
 /* One attachment on one host: two of them while it migrates. */
@@ -105,7 +104,7 @@ struct oneib_work {
     struct oneib_entitlement *entitlements;
     struct oneib_line *statics; /* by cluster and GUID, each once */
     size_t static_count, static_capacity;
-    struct oneib_port_owner *ports; /* by GUID; each GUID once, with the host that has it */
+    struct oneib_port_owner *ports; /* by GUID, each once */
     size_t port_count, port_capacity;
     struct oneib_binding *bindings;
     size_t binding_count, binding_capacity;

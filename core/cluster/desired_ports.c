@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-ONEIB_ORDER_BY(compare_owners, struct oneib_port_owner, guid, host_id);
+ONEIB_ORDER_BY(compare_owners, struct oneib_port_owner, guid);
 
 static void list_ports(struct oneib_work *work)
 {
@@ -17,49 +17,10 @@ static void list_ports(struct oneib_work *work)
         ONEIB_RESERVE(work->ports, work->port_capacity, work->port_count + host->port_count);
         for (size_t j = 0; j < host->port_count; j++)
             work->ports[work->port_count++] =
-                (struct oneib_port_owner){.guid = host->ports[j].port_guid,
-                                          .host_id = host->id,
-                                          .pkeys_max = host->ports[j].pkeys_max};
+                (struct oneib_port_owner){.guid = host->ports[j].port_guid, .host_id = host->id};
     }
     ONEIB_SORT(work->ports, work->port_count, compare_owners);
-}
-
-static uint16_t smaller_known(uint16_t a, uint16_t b)
-{
-    if (a == 0 || b == 0)
-        return a ? a : b;
-    return a < b ? a : b;
-}
-
-static void say_port_conflict(struct oneib_work *work, const struct oneib_port_owner *owner,
-                              uint32_t other)
-{
-    oneib_findings_note(work->findings, ONEIB_VIOLATION, "port-conflict",
-                        "run the probes of both hosts again (onehost forceupdate); when an adapter "
-                        "has moved, remove IB_HCA from the host that has lost it",
-                        "%s and %s both report port 0x%016" PRIx64
-                        ": the first has it, VMs on the other get no members there",
-                        oneib_name_host(work, owner->host_id).text,
-                        oneib_name_host(work, other).text, owner->guid);
-}
-
-/* Of several hosts with one GUID the lowest keeps it. */
-static void settle_owners(struct oneib_work *work)
-{
-    size_t kept = 0;
-    uint32_t last_host = ONEIB_NO_ID;
-    for (size_t i = 0; i < work->port_count; i++) {
-        const struct oneib_port_owner *port = &work->ports[i];
-        struct oneib_port_owner *owner = kept ? &work->ports[kept - 1] : NULL;
-        if (!owner || owner->guid != port->guid)
-            work->ports[kept++] = *port;
-        else if (owner->host_id == port->host_id)
-            owner->pkeys_max = smaller_known(owner->pkeys_max, port->pkeys_max);
-        else if (last_host != port->host_id)
-            say_port_conflict(work, owner, port->host_id);
-        last_host = port->host_id;
-    }
-    work->port_count = kept;
+    ONEIB_UNIQUE(work->ports, work->port_count, compare_owners);
 }
 
 static bool is_full_member_of_default(const struct oneib_work *work, oneib_guid guid)
@@ -136,12 +97,16 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
     }
     if (hca_port->driver == ONEIB_HCA_MLX4)
         examine_index0(work, port);
+    if (hca_port->is_reserved && !port->refused)
+        refuse_port(work, port, severity_of_port(work, port), "port-reserved",
+                    "if the port is the host's: oneib host accept HOST --port GUID",
+                    "it is a static member, a subnet manager's, a full member of the default "
+                    "partition or a switch's, and nobody has accepted it as the host's");
 }
 
 void oneib_index_ports(struct oneib_work *work)
 {
     list_ports(work);
-    settle_owners(work);
     for (size_t i = 0; i < work->cloud->host_count; i++)
         for (size_t j = 0; j < work->cloud->hosts[i].port_count; j++)
             examine_port(work, &work->cloud->hosts[i].ports[j]);
@@ -241,13 +206,6 @@ static void say_unsupported(struct oneib_work *work, const struct oneib_network 
                         oneib_name_network(work, network->id).text);
 }
 
-/* Some host reports the VF's GUID as an adapter's: listed, it would give the key to that whole
- * adapter. */
-static bool has_an_adapters_guid(const struct oneib_work *work, const struct oneib_binding *binding)
-{
-    return binding->is_virtual && oneib_port_owner(work, binding->member) != NULL;
-}
-
 static void take_port(const struct oneib_work *work, struct oneib_binding *binding,
                       const struct oneib_hca_port *port)
 {
@@ -260,8 +218,6 @@ static void take_port(const struct oneib_work *work, struct oneib_binding *bindi
                                           : port->port_guid;
     if (owner->refused)
         binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
-    else if (owner->host_id != binding->host_id || has_an_adapters_guid(work, binding))
-        binding->member_status = ONEIB_MEMBER_STATUS_PORT_CONFLICT;
 }
 
 static void leave_without_port(struct oneib_binding *bindings, size_t count)

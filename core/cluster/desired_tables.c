@@ -224,13 +224,9 @@ static void set_member_status(struct oneib_work *work, const struct entry *entry
 /* Keys that the port can hold, the default partition's included. */
 static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wish)
 {
-    const struct oneib_port_owner *owner = oneib_port_owner(work, wish->guid);
-    if (!owner && wish->binding != ONEIB_NO_INDEX)
-        owner = oneib_port_owner(work,
-                                 work->bindings[wish->binding].port); /* a VF's: as its adapter's */
     const struct oneib_subnet_port *port =
         work->subnet ? oneib_subnet_find(work->subnet, wish->guid) : NULL;
-    return oneib_port_key_capacity(owner ? owner->pkeys_max : 0, port ? port->partition_cap : 0);
+    return oneib_port_key_capacity(port ? port->partition_cap : 0);
 }
 
 /* In the order in which they get room: who runs there by who was there first, then static members

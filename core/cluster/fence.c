@@ -2,54 +2,11 @@
 #include "cluster/fence.h"
 #include "base/array.h"
 #include "cluster/port_index.h"
+#include "cluster/port_owner.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- whose a port is ------------------------------------------------------------------------- */
-
-static bool reports(const struct oneib_host *host, oneib_guid guid)
-{
-    for (size_t i = 0; i < host->port_count; i++)
-        if (host->ports[i].port_guid == guid)
-            return true;
-    return false;
-}
-
-static bool is_pinned(const struct oneib_fence_input *input, uint32_t host_id, oneib_guid guid)
-{
-    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, guid);
-    return port && port->host_id == host_id;
-}
-
-/* Nodes' words count; probes' only where no node has spoken. */
-static bool may_be_anothers(const struct oneib_fence_input *input, uint32_t host_id,
-                            oneib_guid guid)
-{
-    const struct oneib_cloud *cloud = input->cloud;
-    for (size_t i = 0; i < input->claim_count; i++)
-        if (input->claims[i].guid == guid && input->claims[i].host_id != host_id)
-            return true;
-    if (oneib_ledger_port(input->ledger, guid))
-        return !is_pinned(input, host_id, guid);
-    for (size_t i = 0; i < cloud->host_count; i++)
-        if (cloud->hosts[i].id != host_id && reports(&cloud->hosts[i], guid))
-            return true;
-    return false;
-}
-
-/* Only where an operator says so: a tenant must not keep a host from being fenced. */
-static bool is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
-{
-    for (size_t i = 0; i < cloud->network_count; i++) {
-        const struct oneib_network *network = &cloud->networks[i];
-        if (!oneib_network_is_operators(network))
-            continue;
-        for (size_t j = 0; j < network->static_count; j++)
-            if (network->static_members[j].guid == guid)
-                return true;
-    }
-    return false;
-}
 
 static bool lists(const struct oneib_partition *partition, oneib_guid guid)
 {
@@ -80,7 +37,7 @@ static bool is_barred(const struct oneib_fence_input *input, oneib_guid guid)
         if (input->policy->default_full_members[i] == guid)
             return true;
     return guid == input->own_port || guid == input->subnet->sm_port_guid ||
-           is_static_member(input->cloud, guid);
+           oneib_is_static_member(input->cloud, guid);
 }
 
 /* ---- what is seen of it ---------------------------------------------------------------------- */
@@ -148,10 +105,10 @@ static enum oneib_fence_state obstacle(const struct oneib_fence_input *input,
 {
     if (was_its_own(step))
         return ONEIB_FENCE_ASKED;
-    if (may_be_anothers(input, step->host_id, step->guid))
-        return ONEIB_FENCE_SHARED;
-    return is_sibling || is_pinned(input, step->host_id, step->guid) ? ONEIB_FENCE_ASKED
-                                                                     : ONEIB_FENCE_UNPROVEN;
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, step->guid);
+    if (port)
+        return port->host_id == step->host_id ? ONEIB_FENCE_ASKED : ONEIB_FENCE_SHARED;
+    return is_sibling ? ONEIB_FENCE_ASKED : ONEIB_FENCE_UNPROVEN;
 }
 
 /* Its link is up: who is behind it says so. */

@@ -47,10 +47,7 @@ struct oneib_fence_input {
     const struct oneib_switch_link *links; /* all of the fabric, in any order */
     size_t link_count;
     bool links_are_missing; /* not every switch has answered for each of its ports */
-    const struct oneib_ledger_port *claims; /* which ports nodes say now that they have, in any
-                                               order; places are not looked at */
-    size_t claim_count;
-    const uint32_t *empty; /* hosts whose nodes have reported an empty table; ascending */
+    const uint32_t *empty;  /* hosts whose nodes have reported an empty table; ascending */
     size_t empty_count;
 };
 

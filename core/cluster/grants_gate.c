@@ -21,9 +21,8 @@ struct port_use {
     bool limited;  /* ... to a limited member */
 };
 
-/* A port that a host reports, or that the ledger says is its own and nobody reports: a probe that
- * fails, or a host that oned has no more, closes no VF. Two hosts may report one: two of these, and
- * both must agree. */
+/* A port of a host (port_owner.h), or one that is a host's by the ledger and that the host reports no
+ * more, or whose host oned has no more: that closes no VF. */
 struct gated_port {
     oneib_guid guid;
     uint32_t host_id;
@@ -70,10 +69,10 @@ struct gating {
 
 /* ---- ports and what is open on them ---------------------------------------------------------- */
 
-/* VFs of mlx5 are ports with tables of their own. */
+/* VFs of mlx5 are ports with tables of their own. IB_HCA alone proves no driver. */
 static bool has_table_of_vfs(const struct oneib_hca_port *port)
 {
-    return port->driver != ONEIB_HCA_MLX5;
+    return port->driver != ONEIB_HCA_MLX5 || !port->is_proven;
 }
 
 /* Of a key, or of any. */
@@ -91,14 +90,16 @@ static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
 {
     if (may_hold(gating, host, snapshot))
         return true;
-    if (gating->input->hears_nobody)
-        return gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id);
-    if (host->vfs_limit > 0)
+    /* Its oneib-node was heard once, and may be sent grants. Nothing else proves that it has no VF
+     * open: IB_HCA can only make that stricter. */
+    if (gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id))
         return true;
+    if (gating->input->hears_nobody)
+        return false;
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0)
             return true;
-    return false;
+    return host->vfs_limit > 0;
 }
 
 /* The first of the GUID's; how many there are is *count. */
@@ -160,6 +161,8 @@ static void list_ports(struct gating *gating)
     gating->ports = oneib_alloc(index.count + more + 1, sizeof *gating->ports);
     for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
+        if (index.items[i].port->is_reserved) /* it is refused to every VM: nothing is open there */
+            continue;
         const struct oneib_node_snapshot *snapshot =
             oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
         gating->ports[gating->port_count++] = (struct gated_port){

@@ -80,10 +80,9 @@ enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,
 
 #define CAPACITY_UNLESS_KNOWN 63
 
-uint32_t oneib_port_key_capacity(uint16_t pkeys_max, uint16_t partition_cap)
+uint32_t oneib_port_key_capacity(uint16_t partition_cap)
 {
-    const uint32_t room = partition_cap > 1 ? partition_cap - 1u : partition_cap;
-    if (pkeys_max && room)
-        return pkeys_max < room ? pkeys_max : room;
-    return pkeys_max ? pkeys_max : room ? room : CAPACITY_UNLESS_KNOWN;
+    if (partition_cap == 0)
+        return CAPACITY_UNLESS_KNOWN;
+    return partition_cap > 1 ? partition_cap - 1u : 1;
 }

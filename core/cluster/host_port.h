@@ -23,10 +23,9 @@ enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,
                                        const struct oneib_hca_port **found);
 
 /*
- * Keys that a port can hold, the default partition included: the least of what its host says
- * (pkeys_max) and what its table has room for with the last slot empty (partition_cap - 1); 0: not
- * said. When nobody says, 63: 64 entries (mlx4 and ibsim).
+ * Keys that a port can hold, the default partition included: its table with the last slot empty.
+ * partition_cap: NodeInfo.PartitionCap; 0: not known, then it is taken to be 64 (mlx4 and ibsim).
  */
-uint32_t oneib_port_key_capacity(uint16_t pkeys_max, uint16_t partition_cap);
+uint32_t oneib_port_key_capacity(uint16_t partition_cap);
 
 #endif

@@ -286,7 +286,8 @@ ONEIB_ORDER_BY(compare_resting, struct oneib_ledger_resting, pkey, network_id, o
 ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
             ONEIB_BY(host_id, since) ?: memcmp(left->key, right->key, sizeof left->key));
 ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
-            ONEIB_BY(guid, host_id, switch_guid, switch_port) ?: ONEIB_BY(since));
+            ONEIB_BY(guid, host_id, switch_guid, switch_port)
+                ?: ONEIB_BY(since) ?: oneib_hca_port_compare(&left->hca, &right->hca));
 ONEIB_ORDER(compare_daemons, struct oneib_ledger_daemon,
             strcmp(left->address, right->address) ?: ONEIB_BY(since)
                 ?: memcmp(left->curve, right->curve, sizeof left->curve)

@@ -11,8 +11,8 @@
  *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384", SL = "1" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
- *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
- *                 PORT = "7", SINCE = "..." ]
+ *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
+ *                 SWITCH = "0x0002c90300d4e5f6", PORT = "7", SINCE = "..." ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cluster/cloud.h"
 #include "ib/guid.h"
 #include "ib/pkey.h"
 #include <stdbool.h>
@@ -60,12 +61,15 @@ struct oneib_ledger_host {
 
 #define ONEIB_HOST_PORTS_MAX 64 /* InfiniBand ports of one host's adapters that are remembered */
 
-/* A port that the host's service was the first to report, by the key that the ledger has of it: it
- * is that host's, whatever its probe says. Until the host is forgotten, or another key is accepted
- * (docs/design/fence.md). */
+/* A port that belongs to a host, whatever any host's probe says: the host's oneib-node was the first
+ * to report it, by the key that the ledger has of it, or an operator accepted it. Until the host is
+ * forgotten, or another key or host is accepted (docs/design/desired.md). */
 struct oneib_ledger_port {
     oneib_guid guid; /* port GUID */
     uint32_t host_id;
+    struct oneib_hca_port
+        hca;                /* as the host's oneib-node reported it last: device, port and driver;
+                                  device "": it reports other ports by now, or none yet */
     oneib_guid switch_guid; /* node GUID of the switch that it was seen at last; 0: never seen */
     uint8_t switch_port;    /* 0 likewise */
     int64_t since;
@@ -177,10 +181,12 @@ void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address
 const struct oneib_ledger_port *oneib_ledger_port(const struct oneib_ledger *ledger,
                                                   oneib_guid guid);
 size_t oneib_ledger_count_ports(const struct oneib_ledger *ledger, uint32_t host_id);
-/* Adds one, or says anew where it is. REFUSED: it is another host's, the host has no key here or
+/* Adds one, or replaces what is known of it. REFUSED: it is another host's, the host has no key here or
  * ONEIB_HOST_PORTS_MAX ports already, a GUID of 0, a switch without a port. */
 int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger_port *port,
                           struct oneib_error *err);
+/* The port is no host's. */
+void oneib_ledger_forget_port(struct oneib_ledger *ledger, oneib_guid guid);
 void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id);
 /* For oneib_ledger_render(). */
 void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text);

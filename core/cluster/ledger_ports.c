@@ -60,6 +60,16 @@ int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger
     return 0;
 }
 
+void oneib_ledger_forget_port(struct oneib_ledger *ledger, oneib_guid guid)
+{
+    const size_t place = port_place(ledger, guid);
+    if (!oneib_ledger_port(ledger, guid))
+        return;
+    ledger->port_count--;
+    memmove(&ledger->ports[place], &ledger->ports[place + 1],
+            (ledger->port_count - place) * sizeof *ledger->ports);
+}
+
 void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id)
 {
     size_t kept = 0;
@@ -73,10 +83,13 @@ void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_t
 {
     for (size_t i = 0; i < ledger->port_count; i++) {
         const struct oneib_ledger_port *port = &ledger->ports[i];
+        oneib_text_printf(text, "HOST_PORT = [ HOST = \"%" PRIu32 "\", GUID = \"0x%016" PRIx64 "\"",
+                          port->host_id, port->guid);
+        if (port->hca.device[0])
+            oneib_text_printf(text, ", NAME = \"%s:%u\", DRIVER = \"%s\"", port->hca.device,
+                              port->hca.port, oneib_hca_driver_name(port->hca.driver));
         oneib_text_printf(
-            text,
-            "HOST_PORT = [ HOST = \"%" PRIu32 "\", GUID = \"0x%016" PRIx64
-            "\", SWITCH = \"0x%016" PRIx64 "\", PORT = \"%u\", SINCE = \"%" PRId64 "\" ]\n",
-            port->host_id, port->guid, port->switch_guid, port->switch_port, port->since);
+            text, ", SWITCH = \"0x%016" PRIx64 "\", PORT = \"%u\", SINCE = \"%" PRId64 "\" ]\n",
+            port->switch_guid, port->switch_port, port->since);
     }
 }

@@ -9,7 +9,7 @@
 #define GRANT_SIZE 64u
 #define RECORD_SIZE 72u
 #define FIXED_MAX 64u /* of a kind's own, beside its items, and the head */
-#define PORT_SIZE 8u
+#define PORT_SIZE 42u
 
 _Static_assert(HEAD_SIZE + FIXED_MAX + ONEIB_HOST_PORTS_MAX * PORT_SIZE +
                        ONEIB_GRANTS_MAX * RECORD_SIZE + ONEIB_SEAL_SIZE <=
@@ -151,6 +151,14 @@ static void put_record(struct writer *writer, const struct oneib_vf_record *reco
     put(writer, (uint64_t)record->since, 8);
 }
 
+static void put_port(struct writer *writer, const struct oneib_hca_port *port)
+{
+    put(writer, port->port_guid, 8);
+    put_device(writer, port->device);
+    put(writer, port->port, 1);
+    put(writer, port->driver, 1);
+}
+
 static void put_report(struct writer *writer, const struct oneib_report_message *report)
 {
     put_name(writer, &report->follows);
@@ -160,7 +168,7 @@ static void put_report(struct writer *writer, const struct oneib_report_message 
     put(writer, report->port_count, 1);
     put(writer, report->unseen, 2);
     for (size_t i = 0; i < report->port_count; i++)
-        put(writer, report->ports[i], PORT_SIZE);
+        put_port(writer, &report->ports[i]);
     put(writer, report->count, 4);
     for (size_t i = 0; i < report->count; i++)
         put_record(writer, &report->records[i]);
@@ -468,6 +476,16 @@ static void take_records(struct reader *reader, struct oneib_report_message *rep
     require_nics_once(reader, report);
 }
 
+static void take_hca_port(struct reader *reader, struct oneib_hca_port *port)
+{
+    *port = (struct oneib_hca_port){.port_guid = take(reader, 8)};
+    take_device(reader, port->device);
+    port->port = take_port(reader);
+    const unsigned driver = (unsigned)take(reader, 1);
+    require(reader, driver <= ONEIB_HCA_MLX5, "an adapter's driver");
+    port->driver = (enum oneib_hca_driver)driver;
+}
+
 static void take_ports(struct reader *reader, struct oneib_report_message *report)
 {
     const size_t count = (size_t)take(reader, 1);
@@ -475,8 +493,8 @@ static void take_ports(struct reader *reader, struct oneib_report_message *repor
     require(reader, count <= ONEIB_HOST_PORTS_MAX, "how many ports it has");
     report->port_count = reader->wrong ? 0 : count;
     for (size_t i = 0; i < report->port_count; i++) {
-        report->ports[i] = take(reader, PORT_SIZE);
-        require(reader, report->ports[i] > (i == 0 ? 0 : report->ports[i - 1]),
+        take_hca_port(reader, &report->ports[i]);
+        require(reader, report->ports[i].port_guid > (i == 0 ? 0 : report->ports[i - 1].port_guid),
                 "the order of its ports");
     }
 }

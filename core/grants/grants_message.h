@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_GRANTS_VERSION 3
+#define ONEIB_GRANTS_VERSION 4
 #define ONEIB_GRANTS_MESSAGE_MAX (128u * 1024) /* bytes, signature included */
 #define ONEIB_NONCE_SIZE 16
 #define ONEIB_CHALLENGE_MS 2000
@@ -77,12 +77,13 @@ struct oneib_life_message {
 };
 
 struct oneib_report_message {
-    struct oneib_list_name follows;         /* of this daemon's lists; {0, 0}: none */
-    bool believes;                          /* this daemon is the one that the node believes */
-    uint8_t boot[ONEIB_NONCE_SIZE];         /* the kernel's boot id */
-    bool complete;                          /* the table is known, and all of it is here */
-    size_t port_count;                      /* 0: not known, or none */
-    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* of its own adapters, InfiniBand; ascending */
+    struct oneib_list_name follows; /* of this daemon's lists; {0, 0}: none */
+    bool believes;                  /* this daemon is the one that the node believes */
+    uint8_t boot[ONEIB_NONCE_SIZE]; /* the kernel's boot id */
+    bool complete;                  /* the table is known, and all of it is here */
+    size_t port_count;              /* 0: not known, or none */
+    struct oneib_hca_port ports
+        [ONEIB_HOST_PORTS_MAX]; /* of its own adapters, InfiniBand, by GUID: device, port, driver */
     uint16_t unseen; /* VFs of mlx5 that are open and whose own ports the node cannot read */
     size_t count;
     struct oneib_vf_record records[ONEIB_GRANTS_MAX]; /* by VF */

@@ -225,11 +225,6 @@ const struct oneib_hca *oneib_hcas_find(const struct oneib_hcas *hcas, const cha
     return NULL;
 }
 
-const char *oneib_hca_driver_name(enum oneib_hca_driver driver)
-{
-    return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
-}
-
 const struct oneib_port *oneib_hca_find_port(const struct oneib_hca *hca, uint8_t number)
 {
     for (size_t i = 0; i < hca->port_count; i++)

@@ -84,8 +84,6 @@ struct oneib_hcas {
 int oneib_hcas_read(unsigned what, struct oneib_hcas *hcas, struct oneib_error *err);
 void oneib_hcas_clear(struct oneib_hcas *hcas);
 
-const char *oneib_hca_driver_name(enum oneib_hca_driver driver); /* "mlx4", "mlx5", "other" */
-
 /* NULL when there is none. */
 const struct oneib_hca *oneib_hcas_find(const struct oneib_hcas *hcas, const char *name);
 const struct oneib_port *oneib_hca_find_port(const struct oneib_hca *hca, uint8_t number);

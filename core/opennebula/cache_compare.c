@@ -36,10 +36,6 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
            (a->other_driver || a->parent_unproven == b->parent_unproven);
 }
 
-ONEIB_ORDER(compare_ports, struct oneib_hca_port,
-            strcmp(left->device, right->device) ?: ONEIB_BY(port, driver, port_guid, pkeys_max)
-                ?: ONEIB_BY(vfs_total, rate_gbps));
-
 /* In any order: each address is there once. */
 static bool same_devices(const struct oneib_host *a, const struct oneib_host *b)
 {
@@ -58,14 +54,21 @@ static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
            (a->key_count == 0 || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0);
 }
 
+/* As IB_HCA names them: one of the two may be settled. */
+static bool same_probed(const struct oneib_host *a, const struct oneib_host *b)
+{
+    return ONEIB_ALIKE(a->ports_settled ? a->probed : a->ports,
+                       a->ports_settled ? a->probed_count : a->port_count,
+                       b->ports_settled ? b->probed : b->ports,
+                       b->ports_settled ? b->probed_count : b->port_count, oneib_hca_port_compare);
+}
+
 bool oneib_cache_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->id == b->id && oneib_host_is_heard(a->state) == oneib_host_is_heard(b->state) &&
            a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
            strcmp(a->node_key, b->node_key) == 0 && same_text(a->switches, b->switches) &&
-           same_keys(a, b) &&
-           ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports) &&
-           same_devices(a, b);
+           same_keys(a, b) && same_probed(a, b) && same_devices(a, b);
 }
 
 static bool same_address(const struct oneib_attachment *a, const struct oneib_attachment *b)

@@ -13,14 +13,13 @@
 /* Devices of a host that VMs have: more than any machine has, see ONEIB_HOST_PORTS_MAX. */
 #define DEVICES_MAX 4096
 
-enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, PKEYS_MAX, VFS_TOTAL, RATE, HCA_FIELDS };
+enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, VFS_TOTAL, RATE, HCA_FIELDS };
 
 static const struct oneib_field hca_fields[HCA_FIELDS] = {
     [DEVICE_NAME] = {ONEIB_NAME_NAME, 31},
     [PORT] = {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
     [DRIVER] = {ONEIB_NAME_DRIVER, 64},
     [PORT_GUID] = {ONEIB_NAME_PORT_GUID, ONEIB_NUMBER_LENGTH},
-    [PKEYS_MAX] = {ONEIB_NAME_PKEYS_MAX, ONEIB_NUMBER_LENGTH},
     [VFS_TOTAL] = {ONEIB_NAME_VFS_TOTAL, ONEIB_NUMBER_LENGTH},
     [RATE] = {ONEIB_NAME_RATE, ONEIB_NUMBER_LENGTH},
 };
@@ -34,15 +33,6 @@ struct host {
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
-
-static enum oneib_hca_driver driver_of(const struct oneib_value *value)
-{
-    if (oneib_value_equals(value, "mlx4"))
-        return ONEIB_HCA_MLX4;
-    if (oneib_value_equals(value, "mlx5"))
-        return ONEIB_HCA_MLX5;
-    return ONEIB_HCA_OTHER;
-}
 
 /* An optional number of an IB_HCA vector; one that is no number counts as not said, and is noted.
  */
@@ -140,8 +130,8 @@ static int read_hca(struct oneib_reader *reader, struct oneib_documents *documen
         return 0;
     }
 
-    port.driver = driver_of(&values[DRIVER]);
-    read_amount(documents, host, "PKEYS_MAX", &values[PKEYS_MAX], &port.pkeys_max);
+    port.driver =
+        oneib_hca_driver_of(values[DRIVER].state == ONEIB_VALUE_TEXT ? values[DRIVER].text : "");
     read_amount(documents, host, "VFS_TOTAL", &values[VFS_TOTAL], &port.vfs_total);
     read_amount(documents, host, "RATE", &values[RATE], &port.rate_gbps);
 

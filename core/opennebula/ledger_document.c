@@ -193,13 +193,28 @@ static void take_fenced_port(struct reading *reading, const struct oneib_value *
 }
 
 /* Behind its HOST, as they are written. */
+/* NAME and DRIVER; neither: the host reports no such port now. */
+static bool take_hca(const struct oneib_value *values, oneib_guid guid, struct oneib_hca_port *hca)
+{
+    *hca = (struct oneib_hca_port){.port_guid = guid};
+    if (values[0].state == ONEIB_VALUE_ABSENT)
+        return true;
+    if (values[0].state != ONEIB_VALUE_TEXT ||
+        !oneib_phydev_parse(values[0].text, values[0].length, hca->device, &hca->port) ||
+        hca->port == 0)
+        return false;
+    hca->driver = oneib_hca_driver_of(word_of(&values[1]));
+    return true;
+}
+
 static void take_host_port(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_port port;
     struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
         !take_guid(&values[2], &port.switch_guid) || !take_port(&values[3], &port.switch_port) ||
-        !take_time(&values[4], &port.since) || oneib_ledger_port(&reading->ledger, port.guid) ||
+        !take_time(&values[4], &port.since) || !take_hca(&values[5], port.guid, &port.hca) ||
+        oneib_ledger_port(&reading->ledger, port.guid) ||
         oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
         find_wrong(reading, "a HOST_PORT");
 }
@@ -223,8 +238,9 @@ static const struct vector {
      take_resting},
     {ONEIB_NAME_HOST, 3, {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE}, take_host},
     {ONEIB_NAME_HOST_PORT,
-     5,
-     {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE},
+     7,
+     {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE,
+      ONEIB_NAME_NAME, ONEIB_NAME_DRIVER},
      take_host_port},
     {ONEIB_NAME_DAEMON,
      4,
@@ -246,6 +262,8 @@ static size_t length_of(enum oneib_name field)
     switch (field) {
     case ONEIB_NAME_ADDRESS:
         return ONEIB_ADDRESS_SIZE;
+    case ONEIB_NAME_NAME:
+        return ONEIB_DEVICE_NAME_SIZE + ONEIB_NUMBER_LENGTH;
     case ONEIB_NAME_KEY:
     case ONEIB_NAME_CURVE:
     case ONEIB_NAME_SIGN:

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "cluster/port_index.h"
+#include "cluster/port_owner.h"
 #include "ib/ipoib.h"
 #include "sync/classes.h"
 #include "sync/fences.h"
@@ -168,6 +169,13 @@ static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool 
 
     const struct oneib_policy policy = policy_of(config, sm, &classes);
     const bool has_table = oneib_seen_has_table(&snapshot->seen);
+    oneib_autofindings struct oneib_findings claims = {0};
+    const struct oneib_port_evidence evidence = {
+        .ledger = oneib_snapshot_ledger(snapshot),
+        .policy = &policy,
+        .subnet = snapshot->subnet_known ? &snapshot->subnet : NULL,
+    };
+    oneib_cloud_settle_ports(&snapshot->cloud, &evidence, &claims);
     const struct oneib_desired_input input = {
         .cloud = &snapshot->cloud,
         .ledger = oneib_snapshot_ledger(snapshot),
@@ -179,6 +187,8 @@ static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool 
     };
     if (oneib_desired_compute(&input, &snapshot->desired, err) < 0)
         return -1;
+    oneib_findings_copy(&claims, 0, &snapshot->desired.findings);
+    oneib_findings_sort(&snapshot->desired.findings);
     say_lost(snapshot);
 
     if (has_table && !force)

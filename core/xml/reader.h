@@ -103,7 +103,6 @@
     X(PERMISSIONS)                                                                                 \
     X(PHYDEV)                                                                                      \
     X(PKEY)                                                                                        \
-    X(PKEYS_MAX)                                                                                   \
     X(PORT)                                                                                        \
     X(PORT_GUID)                                                                                   \
     X(POSITION)                                                                                    \

@@ -74,7 +74,6 @@ static void add_hosts(struct oneib_cloud *cloud, uint32_t count)
         port->port = 1;
         port->driver = ONEIB_HCA_MLX4;
         port->port_guid = UINT64_C(0x0002c90300000000) + i;
-        port->pkeys_max = 63;
     }
 }
 

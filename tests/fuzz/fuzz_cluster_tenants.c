@@ -290,7 +290,6 @@ static void add_host(struct world *world, size_t index)
     *port = (struct oneib_hca_port){.port = 1,
                                     .driver = node->is_mlx5 ? ONEIB_HCA_MLX5 : ONEIB_HCA_MLX4,
                                     .port_guid = port_of(index + 1),
-                                    .pkeys_max = PLACES,
                                     .vfs_total = VFS};
     strcpy(port->device, device_of(node));
     host->keys = calloc(node->key_count + 1, sizeof *host->keys);
@@ -360,7 +359,7 @@ static void build_subnet(const struct world *world, struct oneib_subnet *subnet,
             tables[i][j + 1] = world->nodes[i].places[j].pkey;
         ports[i] = (struct oneib_subnet_port){.guid = port_of(i + 1),
                                               .node_type = ONEIB_NODE_CA,
-                                              .partition_cap = PLACES + 2,
+                                              .partition_cap = PLACES + 1,
                                               .pkeys = tables[i],
                                               .answered = true};
     }

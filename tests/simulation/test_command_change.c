@@ -435,33 +435,20 @@ static void one_users_reservations_do_not_fill_a_port_or_a_storage_server(void *
 }
 
 /* X1 becomes a host of OpenNebula, id 4. */
-static uint32_t add_extra_host(struct lab *lab, const char *driver, unsigned pkeys_max)
+static uint32_t add_extra_host(struct lab *lab, const char *driver)
 {
     struct oneib_error err = {0};
     char guid[32];
     uint32_t id;
     snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, SCENE_EXTRA));
-    MUST(lab_host_create(lab, "X1", "ib0", driver, guid, pkeys_max, 7, &id, &err));
+    MUST(lab_host_create(lab, "X1", "ib0", driver, guid, 63, 7, &id, &err));
     return id;
-}
-
-static void a_host_that_says_how_many_keys_it_holds_gets_no_more(void **state)
-{
-    (void)state;
-    const uint32_t host = add_extra_host(scene(), "mlx4", 3);
-    for (size_t i = 0; i < 3; i++)
-        scene_vm(scene_network("net", "", NULL), host);
-
-    must_say(json_finding(ONEIB_JSON(0, "sync"), "port-full"), "holds 3 P_Keys");
-    assert_true(port_holds(SCENE_EXTRA, FULL(256)));
-    assert_true(port_holds(SCENE_EXTRA, FULL(257)));
-    assert_false(port_holds(SCENE_EXTRA, FULL(258)));
 }
 
 static void on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right(void **state)
 {
     (void)state;
-    const uint32_t host = add_extra_host(scene(), "mlx5", 63);
+    const uint32_t host = add_extra_host(scene(), "mlx5");
     const uint32_t vm = scene_vm(scene_network("virtual", "300", NULL), host);
     scene_vm(scene_network("red", "257", NULL), 0);
 
@@ -497,7 +484,7 @@ static void with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified(voi
     struct oneib_error err = {0};
     const struct lab_config nvidias = {.other = "sm = { kind = \"nvidia-opensm\"; };"};
     MUST(lab_config_write(scene(), &nvidias, &err));
-    const uint32_t host = add_extra_host(scene(), "mlx5", 63);
+    const uint32_t host = add_extra_host(scene(), "mlx5");
     scene_vm(scene_network("virtual", "300", NULL), host);
     json_t *synced = ONEIB_JSON(0, "sync");
     assert_int_equal(json_array_size(json_field(synced, "findings")), 0);
@@ -615,7 +602,6 @@ int main(void)
         SCENE_CASE(scene_raise, in_an_unknown_state_a_vm_keeps_what_it_has_and_gets_nothing_new),
         SCENE_CASE(scene_raise, what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers),
         SCENE_CASE(scene_raise, one_users_reservations_do_not_fill_a_port_or_a_storage_server),
-        SCENE_CASE(scene_raise, a_host_that_says_how_many_keys_it_holds_gets_no_more),
         SCENE_CASE(scene_raise,
                    on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right),
         SCENE_CASE(scene_raise, with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified),

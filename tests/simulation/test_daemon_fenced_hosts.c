@@ -211,7 +211,7 @@ static void a_standbys_port_that_a_node_reports_is_not_closed(void **state)
     daemon_start_with(NULL, NULL, full_members);
     snprintf(guid, sizeof guid, "0x%016" PRIx64, standbys);
     MUST(lab_host_create(scene(), "liar", "mlx4_0", "mlx4", guid, 63, 7, &id, &err));
-    await_pinned(standbys);
+    await_said("port-anothers: host \"liar\": its oneib-node reports port");
     json_t *said = ONEIB_JSON(1, "fence", "liar");
     assert_false(json_yes(said, "closed"));
     json_t *port = json_array_get(json_field(said, "ports"), 0);

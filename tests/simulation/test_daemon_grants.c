@@ -120,7 +120,11 @@ static void prepare_report(void)
     played.message.report.complete = true;
     played.message.report.believes = true;
     played.message.report.port_count = 1;
-    played.message.report.ports[0] = lab_host_port_guid(scene(), 0);
+    played.message.report.ports[0] =
+        (struct oneib_hca_port){.device = "mlx4_0",
+                                .port = 1,
+                                .driver = ONEIB_HCA_MLX4,
+                                .port_guid = lab_host_port_guid(scene(), 0)};
     played.message.report.count = played.record_count;
     memcpy(played.message.report.records, played.records, sizeof played.records);
 }

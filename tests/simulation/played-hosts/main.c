@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * played-hosts KEYS DAEMONS MOODS: plays the services of a lab's hosts that have no simulated node:
- * each does at once what it is told. KEYS has a line a host, "PUBLIC SECRET PORT PORT", with the
- * port GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as grants/daemons.h
+ * each does at once what it is told. KEYS has a line a host, "PUBLIC SECRET DEVICE DRIVER PORT PORT",
+ * with the port GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as grants/daemons.h
  * says. Both are read again when they grow. What a host is granted it reports as open, with its
  * GUID where it may be set; it believes the daemon whose host has the subnet manager, else the
  * writer. MOODS has a line for each host that is not well, "PORT MOOD", of which the last counts:
- * "keeps", it gives back nothing that it has; "silent", it says nothing; "well".
+ * "keeps", it gives back nothing that it has; "silent", it says nothing; "lies", it reports all
+ * hosts' ports as its own, and a VF open there in a network that is not there; "well".
  *
  * On its output: which GUID was set at which host, by the GUID of its first port, and which mood it
  * was seen to be in.
@@ -47,12 +48,13 @@ enum mood {
     WELL,
     KEEPS,
     SILENT,
+    LIES,
 };
 
 struct host {
     struct oneib_curve_pair pair;
-    enum mood mood, last_mood; /* as it is; as the file says */
-    oneib_guid ports[2];
+    enum mood mood, last_mood;      /* as it is; as the file says */
+    struct oneib_hca_port ports[2]; /* of one adapter; GUID 0: it has no such port */
     struct link links[ONEIB_DAEMONS_MAX];
     double challenged_at;
 };
@@ -78,17 +80,24 @@ static void read_daemons(const char *path)
 static void read_keys(const char *path)
 {
     char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE];
+    char device[ONEIB_DEVICE_NAME_SIZE], driver[16];
     size_t count = 0;
     oneib_guid ports[2];
     oneib_autofclose FILE *file = fopen(path, "re");
     while (file && count < HOSTS_MAX &&
-           fscanf(file, "%64s %64s %" SCNx64 " %" SCNx64, public, secret, &ports[0], &ports[1]) ==
-               4) {
+           fscanf(file, "%64s %64s %31s %15s %" SCNx64 " %" SCNx64, public, secret, device, driver,
+                  &ports[0], &ports[1]) == 6) {
         struct oneib_curve_pair pair;
         if (!oneib_key_parse(public, pair.public) || !oneib_key_parse(secret, pair.secret))
             return;
         if (count++ == host_count) {
-            memcpy(hosts[host_count].ports, ports, sizeof ports);
+            for (uint8_t i = 0; i < 2; i++) {
+                struct oneib_hca_port *port = &hosts[host_count].ports[i];
+                port->port_guid = ports[i];
+                port->port = (uint8_t)(i + 1);
+                port->driver = oneib_hca_driver_of(driver);
+                strcpy(port->device, device);
+            }
             hosts[host_count++].pair = pair;
         }
     }
@@ -97,7 +106,7 @@ static void read_keys(const char *path)
 static struct host *host_at(oneib_guid port)
 {
     for (size_t i = 0; i < host_count; i++)
-        if (hosts[i].ports[0] == port)
+        if (hosts[i].ports[0].port_guid == port)
             return &hosts[i];
     return NULL;
 }
@@ -106,12 +115,15 @@ static enum mood mood_named(const char *name)
 {
     if (strcmp(name, "keeps") == 0)
         return KEEPS;
+    if (strcmp(name, "lies") == 0)
+        return LIES;
     return strcmp(name, "silent") == 0 ? SILENT : WELL;
 }
 
 static const char *mood_name(enum mood mood)
 {
-    static const char *const names[] = {[WELL] = "well", [KEEPS] = "keeps", [SILENT] = "silent"};
+    static const char *const names[] = {
+        [WELL] = "well", [KEEPS] = "keeps", [SILENT] = "silent", [LIES] = "lies"};
     return names[mood];
 }
 
@@ -129,7 +141,7 @@ static void read_moods(const char *path)
         if (hosts[i].mood == hosts[i].last_mood)
             continue;
         hosts[i].mood = hosts[i].last_mood;
-        printf("0x%016" PRIx64 " is %s\n", hosts[i].ports[0], mood_name(hosts[i].mood));
+        printf("0x%016" PRIx64 " is %s\n", hosts[i].ports[0].port_guid, mood_name(hosts[i].mood));
         fflush(stdout);
     }
 }
@@ -180,10 +192,39 @@ static void add_records(const struct oneib_grant_list *grants, struct oneib_repo
     }
 }
 
+/* By VF: behind all others. */
+static void add_lie(const struct host *host, struct oneib_report_message *report)
+{
+    struct oneib_vf_record *record = &report->records[report->count++];
+    *record = (struct oneib_vf_record){.vf = {.bus = 0xff},
+                                       .port = 1,
+                                       .vm_id = 7777,
+                                       .network_id = 777,
+                                       .pkey = 0x777,
+                                       .stage = ONEIB_VF_OPEN,
+                                       .in_domain = true};
+    memcpy(record->device, host->ports[0].device, sizeof record->device);
+}
+
+static void add_all_ports(struct oneib_report_message *report)
+{
+    for (size_t i = 0; i < host_count && report->port_count < ONEIB_HOST_PORTS_MAX; i++) {
+        size_t place = report->port_count++;
+        for (; place > 0 && report->ports[place - 1].port_guid > hosts[i].ports[0].port_guid;
+             place--)
+            report->ports[place] = report->ports[place - 1];
+        report->ports[place] = hosts[i].ports[0];
+    }
+}
+
 static void add_ports(const struct host *host, struct oneib_report_message *report)
 {
+    if (host->mood == LIES) {
+        add_all_ports(report);
+        return;
+    }
     for (size_t i = 0; i < 2; i++)
-        if (host->ports[i])
+        if (host->ports[i].port_guid)
             report->ports[report->port_count++] = host->ports[i];
 }
 
@@ -199,6 +240,8 @@ static void report(struct host *host)
         message.report.complete = true;
         add_ports(host, &message.report);
         add_records(host->links[best].grants, &message.report);
+        if (host->mood == LIES)
+            add_lie(host, &message.report);
         played_node_say(&host->links[i].node, &message);
     }
 }
@@ -207,7 +250,8 @@ static void say_guids(const struct host *host, const struct oneib_grant_list *gr
 {
     for (size_t i = 0; i < grants->count; i++)
         if (grants->items[i].may_set_guid)
-            printf("0x%016" PRIx64 " at 0x%016" PRIx64 "\n", grants->items[i].guid, host->ports[0]);
+            printf("0x%016" PRIx64 " at 0x%016" PRIx64 "\n", grants->items[i].guid,
+                   host->ports[0].port_guid);
     fflush(stdout);
 }
 

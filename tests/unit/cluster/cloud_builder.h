@@ -208,6 +208,21 @@ static inline struct oneib_subnet_port *add_subnet_port(struct scene *scene, one
     return port;
 }
 
+/* The port of the fabric, which is added if it is not there. */
+static inline struct oneib_subnet_port *subnet_port(struct scene *scene, oneib_guid guid)
+{
+    for (size_t i = 0; i < scene->subnet.port_count; i++)
+        if (scene->subnet.ports[i].guid == guid)
+            return &scene->subnet.ports[i];
+    return add_subnet_port(scene, guid, 64);
+}
+
+/* The port has room for so many keys, with that of the default partition. */
+static inline void set_capacity(struct scene *scene, oneib_guid guid, unsigned keys)
+{
+    subnet_port(scene, guid)->partition_cap = (uint16_t)(keys + 1);
+}
+
 static inline void give_key(struct scene *scene, uint32_t network_id, unsigned key)
 {
     const struct oneib_ledger_network entry = {.network_id = network_id, .pkey = (oneib_pkey)key};

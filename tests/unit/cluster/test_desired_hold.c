@@ -309,8 +309,8 @@ static void a_full_port_gets_nobody_back(void **state)
     struct scene *scene = *state;
     in_force_with_members(scene, 4);
     forget_attachments(scene, 0);
-    scene->cloud.hosts[0].ports[0].pkeys_max = 3;
-    scene->cloud.hosts[1].ports[0].pkeys_max = 2;
+    set_capacity(scene, port_of(1), 3);
+    set_capacity(scene, port_of(2), 2);
     add_network(scene, 5, 300);
     add_nic(scene, 50, 0, 5, 1);
     add_nic(scene, 51, 0, 5, 2);

@@ -18,7 +18,8 @@ static void a_vm_without_nics_changes_nothing(void **state)
 static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 64;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 64);
     for (unsigned i = 0; i < 64; i++) {
         add_network(scene, 100 + i, 1000 + i);
         add_nic(scene, 10, i, 100 + i, 1);
@@ -47,18 +48,18 @@ static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state
 static void a_full_port_is_told_of_by_the_keys_that_it_has_and_has_not(void **state)
 {
     struct scene *scene = *state;
-    struct oneib_hca_port *port = &add_host(scene, 1)->ports[0];
+    add_host(scene, 1);
     for (unsigned i = 0; i < 34; i++) {
         add_network(scene, 100 + i, 1000 + i);
         add_nic(scene, 10, i, 100 + i, 1);
     }
-    port->pkeys_max = 35;
+    set_capacity(scene, port_of(1), 35);
     compute(scene);
     assert_no_finding(scene, "port-full");
-    port->pkeys_max = 33;
+    set_capacity(scene, port_of(1), 33);
     compute(scene);
     assert_finding(scene, "port-full", ONEIB_WARNING, "(network 131); no room for 0x0408");
-    port->pkeys_max = 1;
+    set_capacity(scene, port_of(1), 1);
     compute(scene);
     assert_finding(scene, "port-full", ONEIB_WARNING,
                    "it has none of a virtual cluster; no room for 0x03e8 (network 100)");
@@ -302,23 +303,6 @@ static void a_port_that_must_serve_nobody_has_no_room_though_somebody_is_listed_
         assert_true(rooms[i].room == 0 || i == 1);
     }
     assert_true(rooms[1].room > 0);
-}
-
-static void of_two_hosts_with_one_port_the_lower_id_has_it(void **state)
-{
-    struct scene *scene = *state;
-    add_network(scene, 4, 256);
-    add_network(scene, 5, 257);
-    add_host(scene, 1);
-    add_host(scene, 2)->ports[0].port_guid = port_of(1);
-    add_nic(scene, 10, 0, 4, 1);
-    add_nic(scene, 11, 0, 5, 2);
-    compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_CONFLICT);
-    assert_listed(scene, 256, port_of(1), "full");
-    assert_null(partition_of(&scene->desired.table, 257));
-    assert_finding(scene, "port-conflict", ONEIB_VIOLATION, "host 1 and host 2");
 }
 
 static void a_port_with_one_of_our_own_guids_is_refused(void **state)
@@ -791,7 +775,8 @@ static void a_reservation_is_no_wider_than_its_parent_says(void **state)
 static void keys_get_room_in_the_order_of_their_earliest_vm(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 4;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 4);
     for (uint32_t id = 1; id <= 6; id++)
         add_network(scene, id, 300 + id);
     add_nic(scene, 10, 0, 1, 1)->since = 500;
@@ -816,7 +801,8 @@ static void of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm
 {
     struct scene *scene = *state;
     static const int64_t since[] = {300, 100, 200};
-    add_host(scene, 1)->ports[0].pkeys_max = 3;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 3);
     for (unsigned i = 0; i < 3; i++) {
         add_network(scene, 1 + i, 300 + i);
         add_nic(scene, 10 + i, 2 - i, 1 + i, 1)->since = since[i];
@@ -837,7 +823,8 @@ static void of_those_who_run_the_earlier_has_room_and_of_one_second_the_lower_vm
 static void a_keys_place_is_that_of_its_earliest_vm_and_who_has_failed_is_told_so(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 2;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 2);
     add_network(scene, 1, 301);
     add_network(scene, 2, 302);
     add_nic(scene, 10, 0, 1, 1)->since = 500;
@@ -854,8 +841,10 @@ static void a_keys_place_is_that_of_its_earliest_vm_and_who_has_failed_is_told_s
 static void who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes(void **state)
 {
     struct scene *scene = *state;
-    for (uint32_t id = 1; id <= 2; id++)
-        add_host(scene, id)->ports[0].pkeys_max = 2;
+    for (uint32_t id = 1; id <= 2; id++) {
+        add_host(scene, id);
+        set_capacity(scene, port_of(id), 2);
+    }
     for (uint32_t id = 1; id <= 3; id++)
         add_network(scene, id, 300 + id);
     migrate(add_nic(scene, 10, 0, 1, 2), 1);
@@ -872,7 +861,8 @@ static void who_migrates_still_runs_where_he_leaves_and_arrives_where_he_comes(v
 static void a_full_port_costs_nobody_else_anything(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 2;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 2);
     add_host(scene, 2);
     add_network(scene, 1, 300);
     add_network(scene, 2, 301);
@@ -889,7 +879,8 @@ static void a_full_port_costs_nobody_else_anything(void **state)
 static void static_partitions_get_room_first(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 4;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 4);
     add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 50), port_of(1),
              ONEIB_FULL);
     add_wildcard(scene, add_partition(scene, &scene->static_partitions, "all", 51),
@@ -906,7 +897,8 @@ static void static_partitions_get_room_first(void **state)
 static void who_runs_there_has_room_before_static_members_and_these_before_who_arrives(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 4;
+    add_host(scene, 1);
+    set_capacity(scene, port_of(1), 4);
     oneib_network_add_static(add_network(scene, 1, 301), port_of(1), ONEIB_FULL);
     oneib_network_add_static(add_network(scene, 2, 302), port_of(1), ONEIB_FULL);
     add_network(scene, 3, 303);
@@ -921,7 +913,7 @@ static void who_runs_there_has_room_before_static_members_and_these_before_who_a
     assert_listed(scene, 301, port_of(1), "full");
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
 
-    scene->cloud.hosts[0].ports[0].pkeys_max = 3;
+    set_capacity(scene, port_of(1), 3);
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
@@ -1161,7 +1153,6 @@ int main(void)
         SCENE_TEST(an_invalid_phydev_gives_no_member_a_port),
         SCENE_TEST(a_driver_that_is_not_known_is_refused),
         SCENE_TEST(a_port_that_must_serve_nobody_has_no_room_though_somebody_is_listed_there),
-        SCENE_TEST(of_two_hosts_with_one_port_the_lower_id_has_it),
         SCENE_TEST(a_port_with_one_of_our_own_guids_is_refused),
         SCENE_TEST(a_port_that_is_full_member_of_the_default_partition_serves_nobody),
         SCENE_TEST(a_port_that_must_not_serve_vms_and_has_none_is_only_noticed),

@@ -101,7 +101,8 @@ static void add_random_host(struct scene *scene, struct random_source *source, u
     struct oneib_host *host = add_host_with(scene, id, device);
     if (chance(source, 10))
         host->ports[0].port_guid = random_guid(source);
-    host->ports[0].pkeys_max = chance(source, 3) ? (uint16_t)(1 + random_below(source, 6)) : 0;
+    if (chance(source, 3))
+        set_capacity(scene, port_of(id), 1 + (unsigned)random_below(source, 6));
     if (chance(source, 4))
         add_port(scene, host, device, 2, 0x2000 + id);
     if (chance(source, 10))
@@ -462,13 +463,10 @@ static void assert_room(const struct scene *scene, oneib_guid guid)
         keys += listed;
         ours += listed && strncmp(partition->name, "one", 3) == 0;
     }
-    for (size_t i = 0; i < scene->cloud.host_count; i++)
-        for (size_t j = 0; j < scene->cloud.hosts[i].port_count; j++) {
-            const struct oneib_hca_port *port = &scene->cloud.hosts[i].ports[j];
-            if (port->port_guid == guid && port->pkeys_max && port->pkeys_max < capacity &&
-                scene->cloud.hosts[i].id == 0)
-                capacity = port->pkeys_max;
-        }
+    const struct oneib_subnet_port *port =
+        scene->has_subnet ? oneib_subnet_find(&scene->subnet, guid) : NULL;
+    if (port)
+        capacity = port->partition_cap - 1u;
     if (ours && keys > capacity)
         fail_msg("port 0x%016" PRIx64 " has %u keys and room for %u", guid, keys, capacity);
 }

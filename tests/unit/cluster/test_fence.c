@@ -32,8 +32,6 @@ struct scene {
     bool links_are_missing;
     uint32_t empty;
     size_t empty_count;
-    struct oneib_ledger_port claims[2];
-    size_t claim_count;
     const struct oneib_partition_table *static_partitions, *in_force;
     struct oneib_fence_plan plan;
 };
@@ -122,8 +120,6 @@ static void plan(struct scene *scene)
                                             .links = scene->links,
                                             .link_count = scene->link_count,
                                             .links_are_missing = scene->links_are_missing,
-                                            .claims = scene->claims,
-                                            .claim_count = scene->claim_count,
                                             .static_partitions = scene->static_partitions,
                                             .in_force = scene->in_force,
                                             .empty = &scene->empty,
@@ -339,21 +335,6 @@ static void a_port_that_its_node_named_is_closed_whatever_its_probe_names(void *
 }
 
 /* One of the two lies, and nobody can say which. */
-static void a_port_that_another_hosts_node_reports_too_is_not_closed(void **state)
-{
-    (void)state;
-    struct scene *scene = begin();
-    scene->claims[0] = (struct oneib_ledger_port){.guid = PORT, .host_id = HOST};
-    scene->claim_count = 1;
-    plan(scene);
-    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
-    scene->claims[1] = (struct oneib_ledger_port){.guid = PORT, .host_id = OTHER};
-    scene->claim_count = 2;
-    plan(scene);
-    assert_only(scene, ONEIB_FENCE_SHARED, ONEIB_FENCE_LEAVE);
-    end(scene);
-}
-
 static void a_host_without_power_is_closed_where_it_was_linked(void **state)
 {
     (void)state;
@@ -437,8 +418,6 @@ static void a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_nam
     assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
     assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
     report_port(scene, OTHER, PORT);
-    scene->claims[0] = (struct oneib_ledger_port){.guid = PORT, .host_id = OTHER};
-    scene->claim_count = 1;
     link_port(scene, 7, PORT, ADAPTER);
     plan(scene);
     assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
@@ -578,13 +557,12 @@ static void the_other_port_of_the_adapter_is_disabled_when_only_a_probe_named_it
     end(scene);
 }
 
-/* Its node has named neither: whose the other one is its adapter says, or another host's probe. */
-static void the_other_port_of_the_adapter_stays_when_another_host_reports_it(void **state)
+static void the_other_port_of_the_adapter_stays_when_another_host_owns_it(void **state)
 {
     (void)state;
     struct scene *scene = begin();
     link_port(scene, 9, SECOND, ADAPTER);
-    report_port(scene, OTHER, SECOND);
+    pin_port(scene, OTHER, SECOND, 0);
     plan(scene);
     assert_int_equal(scene->plan.count, 2);
     assert_int_equal(scene->plan.items[0].act, ONEIB_FENCE_DISABLE);
@@ -795,7 +773,6 @@ int main(void)
         cmocka_unit_test(what_probes_say_when_a_host_fails_takes_no_port_and_leaves_none_open),
         cmocka_unit_test(a_port_that_only_a_probe_names_is_not_closed_and_no_fence_that_holds),
         cmocka_unit_test(a_port_that_its_node_named_is_closed_whatever_its_probe_names),
-        cmocka_unit_test(a_port_that_another_hosts_node_reports_too_is_not_closed),
         cmocka_unit_test(a_host_without_power_is_closed_where_it_was_linked),
         cmocka_unit_test(a_leaf_that_is_cut_off_is_no_fence_that_holds),
         cmocka_unit_test(a_port_is_not_gone_while_somebody_who_is_linked_has_not_answered),
@@ -808,7 +785,7 @@ int main(void)
         cmocka_unit_test(a_port_seen_at_two_places_is_disabled_at_neither),
         cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_too),
         cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_when_only_a_probe_named_it),
-        cmocka_unit_test(the_other_port_of_the_adapter_stays_when_another_host_reports_it),
+        cmocka_unit_test(the_other_port_of_the_adapter_stays_when_another_host_owns_it),
         cmocka_unit_test(a_port_that_is_nowhere_is_gone_and_one_that_is_somewhere_silent),
         cmocka_unit_test(a_fence_is_lifted_only_when_the_node_has_reported_an_empty_table),
         cmocka_unit_test(a_node_that_says_it_is_empty_lifts_nothing_unasked),

@@ -399,7 +399,7 @@ static void what_waits_for_another_host_leaves_its_place_to_what_comes(void **st
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3; /* default partition and two more */
+    set_capacity(&played->scene, port_of(1), 3); /* default partition and two more */
     add_node(played, 2);
     report(played, 2, 9, 6, 0x102);
     PUT_IN_FORCE(played, "one6", 0x102, port_of(2));
@@ -696,7 +696,7 @@ static void what_is_kept_leaves_no_room_for_what_is_new(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3; /* default partition and two more */
+    set_capacity(&played->scene, port_of(1), 3); /* default partition and two more */
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);
     add_network(&played->scene, 9, 0x103);
@@ -915,7 +915,7 @@ static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = 2; /* with the default partition */
+    set_capacity(&played->scene, port_of(1), 2); /* with the default partition */
     struct oneib_partition_table *statics = &played->scene.static_partitions;
     want_static_at(played, port_of(1));
     pass(played); /* VM 4 has no place any more, and is open still */
@@ -938,7 +938,7 @@ static void the_operators_partitions_wait_where_what_is_kept_leaves_no_room(void
  * another cluster and an operator's partition are to come. */
 static void end_vm_where_two_come(struct grant_scene *played, uint16_t pkeys_max)
 {
-    played->scene.cloud.hosts[0].ports[0].pkeys_max = pkeys_max;
+    set_capacity(&played->scene, port_of(1), pkeys_max);
     want_static_at(played, port_of(1));
     add_network(&played->scene, 8, 0x102);
     add_nic(&played->scene, 5, 0, 8, 1);

@@ -2,18 +2,20 @@
 /*
  * A random walk of grants and gate. Nodes follow lists, open and close VFs, lose their connection
  * (and then do nothing at all), start anew; VMs come and go; networks change and lose their keys;
- * the daemon starts anew, or another host's takes over and it comes back with the file of that time; probes report no adapter for a while, hosts leave OpenNebula and come back,
+ * the daemon starts anew, or another host's takes over and it comes back with the file of that time; nodes report no adapter for a while, IB_HCA of hosts is forged, hosts leave OpenNebula and come back,
  * and the operator's own partitions come and go. Keys are put into the places of ports' tables as a subnet manager does:
  * what is new takes the first that is free, which may be one that a VF of a lost node is still
  * mapped to.
  */
 #include "../base/random_source.h"
+#include "cluster/port_owner.h"
 #include "grant_scene.h"
 
 #define HOSTS 3
 #define NETWORKS 4
 #define VMS 10
 #define PLACES 8
+#define CAPACITY 4 /* of a port's table, with the default partition's key */
 #define KEYS 6
 #define SILENT_AFTER 2 /* turns */
 #define STEPS 4000
@@ -65,8 +67,8 @@ struct world {
     oneib_pkey keys[NETWORKS];
     oneib_pkey ib_keys[HOSTS][64]; /* the host's attribute */
     size_t ib_key_count[HOSTS];
-    bool probe_fails[HOSTS]; /* it reports no adapter */
-    bool is_gone[HOSTS];     /* OpenNebula has the host no more; it runs on */
+    bool is_unreported[HOSTS]; /* its node reports no such port any more */
+    bool is_gone[HOSTS];       /* OpenNebula has the host no more; it runs on */
     bool some_are_static, all_are_static;
     bool hands_over; /* keys are given away without waiting: a node may then open a stranger's by a
                         list that it was sent before; all else holds as ever */
@@ -93,21 +95,37 @@ static void forget_node(struct world *world, size_t index)
 
 /* ---- the cloud ------------------------------------------------------------------------------- */
 
-/* Whose key is known, and whose port, whatever its probe says. */
-static void pin_host(struct scene *scene, uint32_t host_id)
+/* Whose key is known, and whose port, whatever IB_HCA says. */
+static void pin_host(struct scene *scene, uint32_t host_id, bool is_unreported)
 {
     const struct oneib_ledger_host host = {.host_id = host_id};
-    const struct oneib_ledger_port port = {.guid = port_of(host_id), .host_id = host_id};
+    struct oneib_ledger_port port = {
+        .guid = port_of(host_id),
+        .host_id = host_id,
+        .hca = {.port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = port_of(host_id)}};
+    strcpy(port.hca.device, is_unreported ? "" : "mlx4_0");
     oneib_ledger_pin(&scene->ledger, &host);
     assert_int_equal(oneib_ledger_set_port(&scene->ledger, &port, &scene->err), 0);
+}
+
+/* Anybody may send what a probe reports: ports of other hosts, another driver, no port. */
+static void forge_probe(struct world *world, struct oneib_host *host)
+{
+    static const char *const devices[] = {"mlx4_0", "mlx4_1", "mlx5_0"};
+    host->port_count = by_chance(world, 2);
+    while (!by_chance(world, 2)) {
+        const uint32_t other = 1 + (uint32_t)random_below(&world->random, HOSTS);
+        add_port(&world->played->scene, host, devices[random_below(&world->random, 3)], 1,
+                 port_of(other))
+            ->vfs_total = (uint16_t)random_below(&world->random, 2);
+    }
 }
 
 static void build_host(struct world *world, size_t index)
 {
     struct oneib_host *host = add_host(&world->played->scene, (uint32_t)index + 1);
-    host->ports[0].vfs_total = 8;
-    host->ports[0].pkeys_max = 4; /* the default partition and three more */
-    host->port_count = !world->probe_fails[index];
+    set_capacity(&world->played->scene, port_of(host->id), CAPACITY);
+    forge_probe(world, host);
     for (size_t i = 0; i < world->ib_key_count[index]; i++)
         hold_key(host, world->ib_keys[index][i]);
 }
@@ -139,7 +157,7 @@ static void build_cloud(struct world *world)
         network->parent_id = i == NETWORKS - 1 ? 0 : ONEIB_NO_ID; /* the last shares the first's */
     }
     for (uint32_t i = 0; i < HOSTS; i++) {
-        pin_host(scene, i + 1);
+        pin_host(scene, i + 1, world->is_unreported[i]);
         if (!world->is_gone[i])
             build_host(world, i);
     }
@@ -154,6 +172,10 @@ static void build_cloud(struct world *world)
             migrate(nic, vm->source_host_id);
     }
     know_vms(world->played, NULL, 0);
+    oneib_autofindings struct oneib_findings findings = {0};
+    const struct oneib_port_evidence evidence = {.ledger = &scene->ledger,
+                                                 .policy = &scene->policy};
+    oneib_cloud_settle_ports(&scene->cloud, &evidence, &findings);
 }
 
 static bool is_resting(const struct world *world, oneib_pkey pkey)
@@ -187,7 +209,7 @@ static void change_site(struct world *world)
     const size_t index = random_below(&world->random, HOSTS);
     switch (random_below(&world->random, 4)) {
     case 0:
-        world->probe_fails[index] = !world->probe_fails[index] && by_chance(world, 2);
+        world->is_unreported[index] = !world->is_unreported[index] && by_chance(world, 2);
         break;
     case 1:
         world->is_gone[index] = !world->is_gone[index] && by_chance(world, 4);
@@ -534,20 +556,18 @@ static void read_ports(struct world *world)
 {
     struct scene *scene = &world->played->scene;
     for (size_t i = 0; i < HOSTS; i++) {
-        if (scene->subnet.port_count == i) {
-            struct oneib_subnet_port *port =
-                add_subnet_port(scene, port_of((uint32_t)i + 1), PLACES);
+        struct oneib_subnet_port *port = subnet_port(scene, port_of((uint32_t)i + 1));
+        if (!port->pkeys)
             port->pkeys = calloc(PLACES, sizeof *port->pkeys);
-            assert_non_null(port->pkeys);
-            port->answered = true;
-        }
+        assert_non_null(port->pkeys);
+        port->answered = true;
+        port->partition_cap = PLACES;
         for (size_t j = 0; j < PLACES; j++) {
             const struct place *place = &world->real[i].places[j];
-            scene->subnet.ports[i].pkeys[j] =
+            port->pkeys[j] =
                 place->pkey ? (uint16_t)(place->pkey | (place->limited ? 0 : 0x8000)) : 0;
         }
     }
-    scene->has_subnet = false; /* room for keys is as ever */
 }
 
 static void take_turn(struct world *world)
@@ -642,7 +662,7 @@ static void step(struct world *world)
 /* Everybody is there, and nothing else happens: all comes to be as desired. */
 static void come_to_rest(struct world *world)
 {
-    memset(world->probe_fails, 0, sizeof world->probe_fails);
+    memset(world->is_unreported, 0, sizeof world->is_unreported);
     memset(world->is_gone, 0, sizeof world->is_gone);
     for (int i = 0; i < 8; i++) {
         take_turn(world);

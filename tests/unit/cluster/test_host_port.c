@@ -81,15 +81,12 @@ static void a_device_that_nobody_can_read_is_no_device(void **state)
     assert_none(scene, ONEIB_PORT_MISSING);
 }
 
-static void a_port_holds_what_its_host_and_its_table_allow(void **state)
+static void a_port_holds_what_its_table_has_room_for_without_the_last_slot(void **state)
 {
     (void)state;
-    assert_int_equal(oneib_port_key_capacity(0, 0), 63);
-    assert_int_equal(oneib_port_key_capacity(20, 0), 20);
-    assert_int_equal(oneib_port_key_capacity(0, 128), 127);
-    assert_int_equal(oneib_port_key_capacity(20, 128), 20);
-    assert_int_equal(oneib_port_key_capacity(128, 128), 127);
-    assert_int_equal(oneib_port_key_capacity(0, 1), 1);
+    assert_int_equal(oneib_port_key_capacity(0), 63);
+    assert_int_equal(oneib_port_key_capacity(128), 127);
+    assert_int_equal(oneib_port_key_capacity(1), 1);
 }
 
 int main(void)
@@ -99,7 +96,7 @@ int main(void)
         SCENE_TEST(of_several_devices_the_one_that_the_network_names_is_used),
         SCENE_TEST(a_port_that_is_told_of_in_two_ways_is_not_used),
         SCENE_TEST(a_device_that_nobody_can_read_is_no_device),
-        cmocka_unit_test(a_port_holds_what_its_host_and_its_table_allow),
+        cmocka_unit_test(a_port_holds_what_its_table_has_room_for_without_the_last_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

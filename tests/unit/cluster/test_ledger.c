@@ -225,7 +225,10 @@ static void what_is_written_of_a_fence_is_read(void **state)
 
 static int set_port(struct oneib_ledger *ledger, uint32_t host_id, oneib_guid guid)
 {
-    const struct oneib_ledger_port port = {.host_id = host_id, .guid = guid, .since = 5};
+    struct oneib_ledger_port port = {.host_id = host_id, .guid = guid, .since = 5};
+    if (host_id == 3) /* the other one's oneib-node reports it no more */
+        port.hca = (struct oneib_hca_port){
+            .device = "mlx4_0", .port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = guid};
     return oneib_ledger_set_port(ledger, &port, &err);
 }
 
@@ -248,6 +251,8 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
     assert_non_null(strstr(text.data, "HOST_PORT = [ HOST = \"4\", GUID = \"0x0000000000100002\", "
                                       "SWITCH = \"0x0000000000000000\", PORT = \"0\", "
                                       "SINCE = \"5\" ]\nHOST_PORT = [ HOST = \"3\""));
+    assert_non_null(strstr(
+        text.data, "GUID = \"0x0000000000100003\", NAME = \"mlx4_0:1\", DRIVER = \"mlx4\", "));
     oneib_text_clear(&text);
 
     oneib_ledger_copy(&ledger, &copy);
@@ -422,7 +427,8 @@ static void equal_looks_at_every_part(void **state)
                            &resting->owner,      &resting->network_id, &resting->since,
                            &copy.host_count,     &host->host_id,       &host->key[31],
                            &host->since,         &copy.port_count,     &port->guid,
-                           &port->host_id,       &port->switch_guid,   &port->switch_port,
+                           &port->host_id,       &port->hca.device[0], &port->hca.port,
+                           &port->hca.driver,    &port->switch_guid,   &port->switch_port,
                            &port->since,         &copy.daemon_count,   &daemon->address,
                            &daemon->curve[31],   &daemon->sign[31],    &daemon->since,
                            &copy.fence_count,    &fence->host_id,      &fence->wish,

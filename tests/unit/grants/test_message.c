@@ -78,7 +78,10 @@ static void make_report(size_t count)
     message.report.port_count = ONEIB_HOST_PORTS_MAX;
     message.report.unseen = 0x0102;
     for (size_t i = 0; i < ONEIB_HOST_PORTS_MAX; i++)
-        message.report.ports[i] = 0x0002c90300100001 + i;
+        message.report.ports[i] = (struct oneib_hca_port){.device = "mlx5_0",
+                                                          .port = 1,
+                                                          .driver = ONEIB_HCA_MLX5,
+                                                          .port_guid = 0x0002c90300100001 + i};
     message.report.count = count;
     for (size_t i = 0; i < count; i++)
         message.report.records[i] = record((uint8_t)(i % 8), (uint32_t)(5000 - i));
@@ -209,7 +212,7 @@ static void the_small_ones_are_taken_as_they_were(void **state)
 static void numbers_are_big_endian_and_begin_with_version_and_kind(void **state)
 {
     (void)state;
-    static const uint8_t expected[] = {3, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
+    static const uint8_t expected[] = {4, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
     make_want();
     assert_int_equal(oneib_grants_pack(&message, bytes), sizeof expected);
     assert_memory_equal(bytes, expected, sizeof expected);
@@ -448,8 +451,17 @@ static void ports_out_of_order_twice_or_too_many_are_refused(void **state)
     message.report.ports[1] = message.report.ports[0];
     assert_refused("the order of its ports");
     make_report(1);
-    message.report.ports[0] = 0;
+    message.report.ports[0].port_guid = 0;
     assert_refused("the order of its ports");
+    make_report(1);
+    message.report.ports[0].port = 0;
+    assert_refused("a port");
+    make_report(1);
+    message.report.ports[0].device[0] = '/';
+    assert_refused("an adapter's name");
+    make_report(1);
+    message.report.ports[0].driver = (enum oneib_hca_driver)(ONEIB_HCA_MLX5 + 1);
+    assert_refused("an adapter's driver");
     make_report(1);
     const size_t length = oneib_grants_pack(&message, bytes);
     bytes[HEAD_AND_NAME + 1] = ONEIB_HOST_PORTS_MAX + 1;

@@ -345,7 +345,9 @@ static struct oneib_port ports[ONEIB_HOST_PORTS_MAX + 1];
 /* An adapter with the first of them. */
 static void set_ports(size_t count)
 {
-    struct oneib_hca hca = {.ports = ports, .port_count = count};
+    struct oneib_hca hca = {.name = "mlx4_0", .ports = ports, .port_count = count};
+    for (size_t i = 0; i < count; i++)
+        ports[i].number = (uint8_t)(i + 1);
     const struct oneib_hcas hcas = {.items = &hca, .count = 1};
     oneib_grant_feed_set_ports(feed, &hcas);
 }
@@ -362,8 +364,8 @@ static void own_infiniband_ports_are_reported_in_order_and_once(void **state)
     set_ports(5);
     assert_int_equal(reports_after_the_pause(), 1);
     assert_int_equal(heard[0].report.port_count, 2);
-    assert_int_equal(heard[0].report.ports[0], 4);
-    assert_int_equal(heard[0].report.ports[1], 9);
+    assert_int_equal(heard[0].report.ports[0].port_guid, 4);
+    assert_int_equal(heard[0].report.ports[1].port_guid, 9);
     set_ports(5);
     assert_int_equal(reports_after_the_pause(), 0);
     ports[1].guid = 3;

@@ -372,11 +372,11 @@ static void a_node_that_reports_no_more_has_no_ports(void **state)
     oneib_node_ports(node, 0, &count);
     assert_int_equal(count, 0);
     report.port_count = 2;
-    report.ports[0] = 0x10;
-    report.ports[1] = 0x11;
+    report.ports[0] = (struct oneib_hca_port){.port_guid = 0x10};
+    report.ports[1] = (struct oneib_hca_port){.port_guid = 0x11};
     hear(node, 0, 100);
     list(node, 42, 100); /* that it does not follow in time says nothing of its ports */
-    assert_int_equal(oneib_node_ports(node, 99 + ONEIB_NODE_SILENT_MS, &count)[1], 0x11);
+    assert_int_equal(oneib_node_ports(node, 99 + ONEIB_NODE_SILENT_MS, &count)[1].port_guid, 0x11);
     assert_int_equal(count, 2);
     oneib_node_ports(node, 100 + ONEIB_NODE_SILENT_MS, &count);
     assert_int_equal(count, 0);

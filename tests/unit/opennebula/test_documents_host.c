@@ -62,12 +62,10 @@ static void an_adapter_is_read_with_all_it_says(void **state)
     assert_int_equal(host->ports[0].port, 1);
     assert_int_equal(host->ports[0].driver, ONEIB_HCA_MLX4);
     assert_true(host->ports[0].port_guid == 0x0002c90300112233);
-    assert_int_equal(host->ports[0].pkeys_max, 127);
     assert_int_equal(host->ports[0].vfs_total, 7);
     assert_int_equal(host->ports[0].rate_gbps, 40);
     assert_int_equal(host->ports[1].driver, ONEIB_HCA_MLX5);
     assert_int_equal(host->ports[1].port, 2);
-    assert_int_equal(host->ports[1].pkeys_max, 0);
     assert_int_equal(host->ports[2].driver, ONEIB_HCA_OTHER);
     assert_int_equal(reading.documents.vms_named.count, 2);
     assert_int_equal(reading.findings.count, 0);
@@ -172,11 +170,10 @@ static void a_bad_amount_counts_as_not_said(void **state)
 {
     struct reading reading;
     (void)state;
-    const struct oneib_host *host = host_saying(
-        &reading, HCA("mlx4_0", "1", "0x1", "<PKEYS_MAX>70000</PKEYS_MAX><VFS_TOTAL/>"));
+    const struct oneib_host *host =
+        host_saying(&reading, HCA("mlx4_0", "1", "0x1", "<VFS_TOTAL>70000</VFS_TOTAL>"));
     assert_int_equal(host->port_count, 1);
-    assert_int_equal(host->ports[0].pkeys_max, 0);
-    must_find(&reading, "hca-invalid", "host \"node3\": PKEYS_MAX \"70000\"");
+    must_find(&reading, "hca-invalid", "host \"node3\": VFS_TOTAL \"70000\"");
     reading_end(&reading);
 }
 

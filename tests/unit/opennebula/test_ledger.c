@@ -37,6 +37,10 @@ static struct oneib_error err;
     "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST>"                               \
     "<HOST_PORT><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port                             \
     "</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
+#define HOST_PORT_CALLED(name)                                                                     \
+    "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST><HOST_PORT><DRIVER>mlx5"        \
+    "</DRIVER><GUID>0x0000000000100003</GUID><HOST>3</HOST><NAME>" name                            \
+    "</NAME><PORT>7</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
 #define HOST_WITH(key, since) "<HOST><ID>3</ID><KEY>" key "</KEY>" since "</HOST>"
 #define SINCE "<SINCE>5</SINCE>"
 #define FENCED_PORT_WITH(field)                                                                    \
@@ -121,6 +125,15 @@ static void fences_are_read(void **state)
     parse(LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "7")), &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     assert_int_equal(oneib_ledger_port(&kept.ledger, 0x100003)->switch_port, 7);
+    assert_string_equal(oneib_ledger_port(&kept.ledger, 0x100003)->hca.device, "");
+    oneib_kept_ledger_clear(&kept);
+    parse(LEDGER(HOST_PORT_CALLED("mlx5_bond-0.1:2")), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    const struct oneib_hca_port *hca = &oneib_ledger_port(&kept.ledger, 0x100003)->hca;
+    assert_string_equal(hca->device, "mlx5_bond-0.1");
+    assert_int_equal(hca->port, 2);
+    assert_int_equal(hca->driver, ONEIB_HCA_MLX5);
+    assert_true(hca->port_guid == 0x100003);
     oneib_kept_ledger_clear(&kept);
     parse(LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "down")), &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
@@ -197,6 +210,9 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, "")),
         LEDGER(DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)
                    DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
+        LEDGER(HOST_PORT_CALLED("mlx5_0")), /* which port of it? */
+        LEDGER(HOST_PORT_CALLED("mlx5/0:1")),
+        LEDGER(HOST_PORT_CALLED("")),
         LEDGER(HOST_AND_PORT("4", "0x0000000000100003", "7")), /* of no host that is there */
         LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "0")),
         LEDGER(HOST_AND_PORT("3", "0x0000000000000000", "7")),
