@@ -654,6 +654,7 @@ static void compute_grants(struct oneib_daemon *daemon, const struct snapshots *
         .nodes = snapshots->items,
         .node_count = snapshots->count,
         .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,
+        .in_force = &daemon->snapshot.seen.table,
     };
     oneib_grants_compute(&input, grants, &daemon->grant_findings);
     if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */

@@ -72,7 +72,9 @@ size_t oneib_told_list(const struct oneib_told *told, double now, struct oneib_n
     size_t count = 0;
     for (size_t i = 0; i < told->count; i++)
         if (told->items[i].until == 0 || now < told->items[i].until)
-            nics[count++] = told->items[i].nic;
+            nics[count++] = (struct oneib_nic_name){.vm_id = told->items[i].nic.vm_id,
+                                                    .nic_id = told->items[i].nic.nic_id,
+                                                    .is_assumed = told->items[i].until != 0};
     return count;
 }
 

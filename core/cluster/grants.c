@@ -24,7 +24,8 @@ struct placed {
 struct guid_holder {
     uint32_t vm_id, host_id;
     uint8_t nic_id;
-    bool is_lost; /* oned has given the host up */
+    bool is_lost;    /* oned has given the host up */
+    bool is_assumed; /* see struct oneib_nic_name */
 };
 
 struct work {
@@ -415,11 +416,18 @@ int oneib_nic_name_compare(const struct oneib_nic_name *left, const struct oneib
 
 ONEIB_ORDER(compare_nics, struct oneib_nic_name, oneib_nic_name_compare(left, right));
 
-bool oneib_node_was_told(const struct oneib_node_snapshot *snapshot,
-                         const struct oneib_vf_record *record)
+/* NULL: it was not. */
+static const struct oneib_nic_name *told_of(const struct oneib_node_snapshot *snapshot,
+                                            const struct oneib_vf_record *record)
 {
     const struct oneib_nic_name nic = {.vm_id = record->vm_id, .nic_id = record->nic_id};
     return ONEIB_FIND(&nic, snapshot->told, snapshot->told_count, compare_nics);
+}
+
+bool oneib_node_was_told(const struct oneib_node_snapshot *snapshot,
+                         const struct oneib_vf_record *record)
+{
+    return told_of(snapshot, record) != NULL;
 }
 
 /* A node that has not reported since it was sent a list may have set what it had not set before.
@@ -437,9 +445,12 @@ static void add_holders_of(struct work *work, const struct oneib_node_snapshot *
     for (size_t i = 0; i < snapshot->record_count; i++) {
         holder.vm_id = snapshot->records[i].vm_id;
         holder.nic_id = snapshot->records[i].nic_id;
-        if (may_have_set(snapshot, &snapshot->records[i]))
-            add_holder(work, &holder);
+        if (!may_have_set(snapshot, &snapshot->records[i]))
+            continue;
+        holder.is_assumed = told_of(snapshot, &snapshot->records[i])->is_assumed;
+        add_holder(work, &holder);
     }
+    holder.is_assumed = false;
     for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++) {
         holder.vm_id = snapshot->sent->items[i].vm_id;
         holder.nic_id = snapshot->sent->items[i].nic_id;
@@ -462,6 +473,19 @@ static bool is_placed_on(const struct work *work, const struct placed *placed, u
     return ONEIB_FIND(&wanted, work->placed, work->placed_count, compare_placed);
 }
 
+/* The GUID of a VF that is a port of its own is in force in the partition. */
+static bool is_in_force(const struct work *work, const struct placed *placed)
+{
+    const struct oneib_partition_table *table = work->input->in_force;
+    const struct oneib_partition *partition =
+        table ? oneib_partition_table_find(table, placed->grant.pkey) : NULL;
+    for (size_t i = 0; partition && i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
+            partition->members[i].guid == placed->grant.guid)
+            return true;
+    return false;
+}
+
 /* Another host that has the NIC's GUID, or may; NULL: none. Where the SM would refuse the second of
  * two ports, one that oned has given up keeps it from nobody. without_vm: one where the VM is not.
  */
@@ -474,7 +498,8 @@ static const struct guid_holder *held_elsewhere(const struct work *work,
     for (; low < work->holder_count && compare_holders(&work->holders[low], &first) == 0; low++)
         if (work->holders[low].host_id != placed->host_id &&
             (placed->is_virtual || !work->holders[low].is_lost) &&
-            (!without_vm || !is_placed_on(work, placed, work->holders[low].host_id)))
+            (!without_vm || !is_placed_on(work, placed, work->holders[low].host_id)) &&
+            !(without_vm && work->holders[low].is_assumed && is_in_force(work, placed)))
             return &work->holders[low];
     return NULL;
 }

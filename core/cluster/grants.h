@@ -33,6 +33,9 @@ enum oneib_node_state {
 struct oneib_nic_name {
     uint32_t vm_id;
     uint8_t nic_id;
+    bool
+        is_assumed; /* of a NIC that a node was sent: its first table alone says so, for this daemon
+                        has sent it nothing of it yet. Not compared */
 };
 
 /* By VM, NIC. <0, 0, >0. */
@@ -94,6 +97,7 @@ struct oneib_grants_input {
     const struct oneib_node_snapshot *nodes; /* by host id */
     size_t node_count;
     const struct oneib_subnet *subnet; /* NULL: not known; for GUIDs of ports that it has */
+    const struct oneib_partition_table *in_force; /* NULL: none */
 };
 
 /*
@@ -108,7 +112,8 @@ struct oneib_grants_input {
  * ended or that the NIC is gone. A VF that is a port of its own (mlx5) has a GUID that the subnet
  * manager lets two ports have: there a silent host that oned has given up keeps it, too, unless it
  * is fenced, and so does a port of the fabric that is none of the hosts' that may have it (`twice`,
- * and the finding guid-twice). More than ONEIB_GRANTS_MAX for a host: the first by start of the
+ * and the finding guid-twice). What a node is only assumed to have been sent keeps a GUID from
+ * nobody whose GUID is in force in its partition. More than ONEIB_GRANTS_MAX for a host: the first by start of the
  * VM, and a finding.
  */
 void oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,

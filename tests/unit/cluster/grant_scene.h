@@ -174,7 +174,8 @@ static inline void grant_all(struct grant_scene *played)
                                              .held = played->held,
                                              .nodes = played->snapshots,
                                              .node_count = played->node_count,
-                                             .subnet = scene->has_subnet ? &scene->subnet : NULL};
+                                             .subnet = scene->has_subnet ? &scene->subnet : NULL,
+                                             .in_force = &scene->in_force};
     oneib_grants_clear(&played->grants);
     oneib_findings_clear(&played->findings);
     oneib_grants_compute(&input, &played->grants, &played->findings);

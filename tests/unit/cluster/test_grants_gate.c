@@ -1126,6 +1126,27 @@ static void a_guid_that_another_host_still_has_is_in_no_partition(void **state)
     assert_false(is_said(played, ""));
 }
 
+/* After a restart of the daemon anybody may name anybody's NIC in his first table. */
+static void
+what_a_node_is_only_assumed_to_have_been_sent_takes_no_guid_out_of_a_partition(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    report(played, 1, 4, 7, 0x101);
+    tell(played, 1, 4, 0);
+    played->nodes[0].told[0].is_assumed = true;
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_false(is_said(played, ""));
+
+    /* It is not in force yet: it waits. */
+    oneib_partition_table_clear(&played->scene.in_force);
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_true(is_said(played, "host 1 still has its GUID"));
+}
+
 static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
 {
     struct grant_scene *played = *state;
@@ -1407,6 +1428,7 @@ int main(void)
         GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
+        GRANT_TEST(what_a_node_is_only_assumed_to_have_been_sent_takes_no_guid_out_of_a_partition),
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
         GRANT_TEST(nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it),
         GRANT_TEST(a_guid_that_an_adapter_has_shown_is_its_hosts_to_report),
