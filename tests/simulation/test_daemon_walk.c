@@ -5,6 +5,8 @@
  * keys that the walk's own bookkeeping says. Before that, at no moment may a port hold a key that
  * it was not meant to have before and is not meant to have now, may a key be in two clusters, or
  * may a port lack a key that it was meant to have all along. Switches die, and links flap.
+ * Meanwhile a compromised host lies: its probe, and others' in its place, and its oneib-node claim
+ * ports of the other hosts, with VFs open there; it goes silent, and comes back.
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter;
  * ONEIB_WALK_FABRIC=NAME on another kind of fabric (lab_shape.h). What is at work when something is
@@ -12,9 +14,11 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "lab_internal.h"
 #include "table_watch.h"
 #include "walk.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,6 +47,9 @@
 /* A link that goes down and comes back once in a second; an odd number: in the end it is up. */
 #define FLAPS 3
 #define HALF_FLAP_MS 500
+#define LIES 15 /* of 100 rounds */
+#define LIAR_DOES 4
+#define LIARS_PORT 0u /* it has none */
 #define LONGEST_DELAY_MS 30
 #define SLOW_MS 2000
 
@@ -64,6 +71,7 @@ struct rounds {
     double patience_ms;
     double slowest;
     size_t broken; /* the switch or the host that is off the fabric */
+    uint32_t liar;
 };
 
 /* ---- failing --------------------------------------------------------------------------------- */
@@ -489,6 +497,50 @@ static void faulty_round(struct rounds *rounds, const struct fault *fault, bool 
     rounds->patience_ms = PATIENCE_MS;
 }
 
+/* ---- a compromised host ---------------------------------------------------------------------- */
+
+/* It has no InfiniBand, and a key of oneib-node's that is believed. */
+static void add_liar(struct rounds *rounds)
+{
+    struct lab *lab = rounds->walk.lab;
+    must(rounds, lab_host_create_bare(lab, "liar", &rounds->liar, &err));
+    must(rounds, lab_play_host(lab, rounds->liar, "mlx4_0", "mlx4", LIARS_PORT, 0, &err));
+}
+
+/* IB_HCA in its name, or in another host's. */
+static void forge_probe(struct rounds *rounds)
+{
+    static const char *const drivers[] = {"mlx4", "mlx5", "other"};
+    struct lab *lab = rounds->walk.lab;
+    oneib_autotext struct oneib_text text = {0};
+    const size_t count = walk_dice(&rounds->walk, WALK_HOSTS) + 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t host = walk_dice(&rounds->walk, WALK_HOSTS);
+        const unsigned port = 1 + (unsigned)walk_dice(&rounds->walk, lab_host_ports(lab));
+        oneib_text_printf(
+            &text,
+            "IB_HCA = [ NAME = \"mlx4_%zu\", DRIVER = \"%s\", PORT = \"1\", PORT_GUID = "
+            "\"0x%016" PRIx64 "\", VFS_TOTAL = \"%zu\" ]\n",
+            i, drivers[walk_dice(&rounds->walk, 3)], lab_host_guid_of_port(lab, host, port),
+            walk_dice(&rounds->walk, 9));
+    }
+    const bool in_its_own = walk_dice(&rounds->walk, 2) == 0;
+    must(rounds, lab_host_monitor(lab,
+                                  in_its_own ? rounds->liar
+                                             : (uint32_t)walk_dice(&rounds->walk, WALK_HOSTS),
+                                  text.data, &err));
+}
+
+static void lie(struct rounds *rounds)
+{
+    static const char *const moods[] = {"lies", "silent", "well"};
+    const size_t what = walk_dice(&rounds->walk, LIAR_DOES);
+    if (what < 3)
+        must(rounds, lab_host_mood(rounds->walk.lab, LIARS_PORT, moods[what], &err));
+    else
+        forge_probe(rounds);
+}
+
 static const struct fault *pick_fault(struct rounds *rounds, const struct fault *faults,
                                       size_t count)
 {
@@ -511,6 +563,8 @@ static void one_round(struct rounds *rounds)
         faulty_round(rounds, PICK(rounds, fabric_faults), walk_dice(&rounds->walk, 2) == 0);
     else
         plain_round(rounds);
+    if (walk_dice(&rounds->walk, 100) < LIES)
+        lie(rounds);
     if (memcmp(rounds->keys_before, rounds->walk.keys, sizeof rounds->keys_before) != 0)
         settle(rounds);
 }
@@ -527,6 +581,7 @@ static void begin(struct rounds *rounds)
     rounds->patience_ms = PATIENCE_MS;
     must(rounds, walk_raise(&rounds->walk, &slow_sm, &config, &err));
     must(rounds, lab_oneibd_start(rounds->walk.lab, &LAB_DAEMON, &err));
+    add_liar(rounds);
     rounds->watch = table_watch_start(rounds->walk.lab, &err);
     must(rounds, rounds->watch ? 0 : -1);
     await_right(rounds);

@@ -209,6 +209,8 @@ static void add_lie(const struct host *host, struct oneib_report_message *report
 static void add_all_ports(struct oneib_report_message *report)
 {
     for (size_t i = 0; i < host_count && report->port_count < ONEIB_HOST_PORTS_MAX; i++) {
+        if (hosts[i].ports[0].port_guid == 0)
+            continue;
         size_t place = report->port_count++;
         for (; place > 0 && report->ports[place - 1].port_guid > hosts[i].ports[0].port_guid;
              place--)
