@@ -56,7 +56,8 @@ static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
 static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_snapshot *node,
                      const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
 {
-    if (record->stage == ONEIB_VF_OPEN && node->state == ONEIB_NODE_FOLLOWS && node->sent &&
+    /* A node that does not confirm its list is not believed to follow it. */
+    if (record->stage == ONEIB_VF_OPEN && node->state != ONEIB_NODE_AWAITED && node->sent &&
         !is_granted(node, record)) {
         *kind = ONEIB_STRAY_OPEN;
         return true;
@@ -143,30 +144,32 @@ static void report(const struct oneib_stray *stray, const struct oneib_cloud *cl
     case ONEIB_STRAY_OPEN:
         oneib_findings_note(findings, ONEIB_VIOLATION, "vf-not-granted",
                             "on the host: oneib hca; journalctl -u oneib-node",
-                            "%s: VF %s of VM %" PRIu32
-                            " NIC %u is open at 0x%04x, which it has not been granted",
+                            "%s: by its oneib-node's last report VF %s of VM %" PRIu32
+                            " NIC %u is open at 0x%04x, which is not granted",
                             host.text, vf, record->vm_id, record->nic_id, record->pkey);
         return;
     case ONEIB_STRAY_UNTOLD:
         oneib_findings_note(findings, ONEIB_WARNING, "vf-untold",
                             "on the host: oneib hca; journalctl -u oneib-node",
-                            "%s: it reports VF %s of VM %" PRIu32
-                            " NIC %u, which it was never told of: that counts for nothing",
+                            "%s: its oneib-node reports VF %s of VM %" PRIu32
+                            " NIC %u, which was never granted to this host: ignored",
                             host.text, vf, record->vm_id, record->nic_id);
         return;
     case ONEIB_STRAY_ORPHAN:
-        oneib_findings_note(findings, ONEIB_WARNING, "vf-orphan",
-                            "detach it there with virsh, or power the VM off",
-                            "%s: the domain of VM %" PRIu32
-                            " has VF %s of a NIC %u that OpenNebula does not know; it is closed",
-                            host.text, record->vm_id, vf, record->nic_id);
+        oneib_findings_note(
+            findings, ONEIB_WARNING, "vf-orphan", "detach it there with virsh, or power the VM off",
+            "%s: the domain of VM %" PRIu32
+            " has VF %s of NIC %u, which OpenNebula does not know; by its "
+            "oneib-node's last report the VF is %s",
+            host.text, record->vm_id, vf, record->nic_id, oneib_vf_stage_name(record->stage));
         return;
     case ONEIB_STRAY_ZOMBIE:
         oneib_findings_note(findings, ONEIB_WARNING, "vf-zombie",
                             "look at the domain on the host, then end it with virsh destroy",
                             "%s: a domain of VM %" PRIu32
-                            " runs with VF %s, and OpenNebula has no such VM there; it is closed",
-                            host.text, record->vm_id, vf);
+                            " runs with VF %s, and OpenNebula has no such VM there; by its "
+                            "oneib-node's last report the VF is %s",
+                            host.text, record->vm_id, vf, oneib_vf_stage_name(record->stage));
         return;
     }
 }

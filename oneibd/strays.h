@@ -17,7 +17,7 @@
 #define ONEIB_STRAY_MS 10000.0
 
 enum oneib_stray_kind {
-    ONEIB_STRAY_OPEN,   /* open, and not granted by the list that its node follows */
+    ONEIB_STRAY_OPEN,   /* open, and not granted by the list that its node was sent last */
     ONEIB_STRAY_ORPHAN, /* a domain has it, and OpenNebula's VM has no such NIC */
     ONEIB_STRAY_UNTOLD, /* it says that it has what this host was never told of */
     ONEIB_STRAY_ZOMBIE, /* a domain has it whose VM is not on that host for OpenNebula */

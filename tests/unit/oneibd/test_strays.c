@@ -132,6 +132,18 @@ static void a_node_that_has_not_got_the_list_yet_may_have_it_open(void **state)
     assert_null(found());
 }
 
+/* Or that says nothing any more: nothing proves that it is closed. */
+static void what_a_node_that_never_confirms_has_open_is_a_violation(void **state)
+{
+    (void)state;
+    record.stage = ONEIB_VF_OPEN;
+    record.in_domain = true;
+    node.state = ONEIB_NODE_SILENT;
+    assert_string_equal(found(), "vf-not-granted");
+    assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
+    assert_non_null(strstr(findings.items[0].text, "by its oneib-node's last report"));
+}
+
 static void a_nic_that_opennebula_does_not_know_is_an_orphan(void **state)
 {
     (void)state;
@@ -155,6 +167,7 @@ static void a_vm_that_is_gone_is_a_zombie(void **state)
     (void)state;
     record.in_domain = true;
     assert_string_equal(found(), "vf-zombie");
+    assert_non_null(strstr(findings.items[0].text, "last report the VF is closed"));
 }
 
 static void a_vm_that_is_on_another_host_is_a_zombie(void **state)
@@ -221,6 +234,7 @@ int main(void)
         test(what_is_granted_is_none),
         test(an_open_vf_that_is_not_granted_is_a_violation),
         test(a_node_that_has_not_got_the_list_yet_may_have_it_open),
+        test(what_a_node_that_never_confirms_has_open_is_a_violation),
         test(a_nic_that_opennebula_does_not_know_is_an_orphan),
         test(the_only_nic_of_a_vm_can_be_an_orphan),
         test(a_vm_that_is_gone_is_a_zombie),
