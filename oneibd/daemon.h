@@ -85,6 +85,7 @@ struct oneib_daemon {
     struct oneib_identities identities; /* whom the post hears */
     struct oneib_ledger pins;           /* what the ledger said when it could be read last */
     struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
+    double serials_at;                  /* when its serials may be written into the ledger next */
     struct oneib_findings grant_findings;
     struct oneib_strays strays; /* of what nodes report */
     size_t strays_said;
@@ -181,6 +182,8 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
 double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise);
 /* What nodes are told of this daemon with each sign of life. */
 void oneib_daemon_tell_role(struct oneib_daemon *daemon);
+/* Serials of IB_KEYS, into the ledger: by the writer, every few seconds at most. */
+void oneib_daemon_note_key_serials(struct oneib_daemon *daemon);
 /* A turn's part: sends lists, and leaves in snapshot.desired.table what may be put into force now.
  */
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);

@@ -19,6 +19,8 @@
 #define FIRST_REPORTS_MS 2000.0
 /* News for which nobody waits. */
 #define LATER_MS 1000.0
+/* How often serials of IB_KEYS are written into the ledger. */
+#define SERIALS_MS 5000.0
 /* Since when a host is one that is cut off: a finding, and not for the scheduler. */
 #define CUT_OFF_MS 60000.0
 
@@ -343,7 +345,9 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
     char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
-    oneib_post_seal_keys(daemon->post, host->id, keys, count, seal);
+    oneib_post_seal_keys(daemon->post, host->id,
+                         oneib_host_keys_next_serial(&daemon->host_keys, trust.ledger, host->id),
+                         keys, count, seal);
     const int32_t vfs_free = oneib_daemon_vfs_free(daemon, host->id);
     oneib_signals_allow();
     const int status =
@@ -370,6 +374,24 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
         host->vfs_free = vfs_free;
     oneib_host_keys_wrote(&daemon->host_keys, &trust, host);
     return 0;
+}
+
+/* What was written before can be written again by anybody who can send a monitoring message, and a
+ * daemon that starts knows only the ledger. Nobody waits for this. */
+void oneib_daemon_note_key_serials(struct oneib_daemon *daemon)
+{
+    oneib_autoledger struct oneib_ledger next = {0};
+    struct oneib_error failure;
+    const double now = oneib_now_ms();
+    bool written;
+    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || now < daemon->serials_at)
+        return;
+    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
+    if (!oneib_host_keys_note_serials(&daemon->host_keys, &next))
+        return;
+    daemon->serials_at = now + SERIALS_MS;
+    if (oneib_daemon_write_ledger(daemon, &next, &written, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
 }
 
 static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,

@@ -77,17 +77,46 @@ static void merge(oneib_pkey **keys, size_t *count, const oneib_pkey *more, size
 
 /* ---- what is believed ------------------------------------------------------------------------ */
 
-static bool is_sealed(const struct oneib_host_keys_trust *trust, const struct oneib_host *host)
+enum seal { SEAL_NONE, SEAL_OLD, SEAL_VALID };
+
+static bool is_signed(const struct oneib_host_keys_trust *trust, const struct oneib_host *host,
+                      uint64_t *serial)
 {
     if (host->keys_invalid || !host->keys_seal[0])
         return false;
-    if (oneib_keys_are_sealed(trust->sign, host->id, host->keys, host->key_count, host->keys_seal))
+    if (oneib_keys_are_sealed(trust->sign, host->id, host->keys, host->key_count, host->keys_seal,
+                              serial))
         return true;
     for (size_t i = 0; trust->ledger && i < trust->ledger->daemon_count; i++)
         if (oneib_keys_are_sealed(trust->ledger->daemons[i].sign, host->id, host->keys,
-                                  host->key_count, host->keys_seal))
+                                  host->key_count, host->keys_seal, serial))
             return true;
     return false;
+}
+
+/* What is remembered of the host, or stands in the ledger. entry may be NULL. */
+static uint64_t lowest_serial(const struct oneib_ledger *ledger,
+                              const struct oneib_host_keys_entry *entry, uint32_t host_id)
+{
+    const struct oneib_ledger_host *host = ledger ? oneib_ledger_host(ledger, host_id) : NULL;
+    const uint64_t known = host ? host->keys_serial : 0;
+    return entry && entry->serial > known ? entry->serial : known;
+}
+
+/* entry: NULL: nothing is remembered. */
+static enum seal check_seal(const struct oneib_host_keys_trust *trust,
+                            const struct oneib_host_keys_entry *entry,
+                            const struct oneib_host *host, uint64_t *serial)
+{
+    if (!is_signed(trust, host, serial))
+        return SEAL_NONE;
+    if (*serial >= lowest_serial(trust->ledger, entry, host->id))
+        return SEAL_VALID;
+    oneib_log(ONEIB_LOG_WARNING,
+              "host %" PRIu32 ": IB_KEYS has serial %" PRIu64 ", and oneibd has written %" PRIu64
+              ": an old value was written again, probably by a forged monitoring message; ignored",
+              host->id, *serial, lowest_serial(trust->ledger, entry, host->id));
+    return SEAL_OLD;
 }
 
 static bool is_pinned(const struct oneib_host_keys_trust *trust, uint32_t host_id)
@@ -113,7 +142,8 @@ static bool was_seen(const struct oneib_host_keys_entry *entry, const struct one
 static void meet(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
                  struct oneib_host *host)
 {
-    const bool sealed = is_sealed(trust, host);
+    uint64_t serial = 0;
+    const bool sealed = check_seal(trust, NULL, host, &serial) == SEAL_VALID;
     const bool pinned = is_pinned(trust, host->id);
     host->keys_stale = !sealed && host->keys_written;
     if (host->keys_invalid || !trust->ledger)
@@ -124,6 +154,7 @@ static void meet(struct oneib_host_keys *known, const struct oneib_host_keys_tru
     }
     struct oneib_host_keys_entry *entry = add(known, host->id);
     entry->is_pinned = pinned;
+    entry->serial = sealed ? serial : 0;
     host->keys_settled = true;
     replace(&entry->keys, &entry->count, host->keys, host->key_count);
     note_seen(entry, host, sealed);
@@ -131,9 +162,12 @@ static void meet(struct oneib_host_keys *known, const struct oneib_host_keys_tru
 
 static void believe_news(struct oneib_host_keys_entry *entry,
                          const struct oneib_host_keys_trust *trust, const struct oneib_host *host,
-                         bool sealed)
+                         enum seal seal, uint64_t serial)
 {
-    if (sealed) {
+    if (seal == SEAL_OLD)
+        return;
+    if (seal == SEAL_VALID) {
+        entry->serial = serial;
         if (trust->is_writer)
             merge(&entry->keys, &entry->count, host->keys, host->key_count);
         else
@@ -151,9 +185,10 @@ static void compare(struct oneib_host_keys_entry *entry, const struct oneib_host
                     struct oneib_host *host)
 {
     if (!was_seen(entry, host)) {
-        const bool sealed = is_sealed(trust, host);
-        believe_news(entry, trust, host, sealed);
-        note_seen(entry, host, sealed);
+        uint64_t serial;
+        const enum seal seal = check_seal(trust, entry, host, &serial);
+        believe_news(entry, trust, host, seal, serial);
+        note_seen(entry, host, seal == SEAL_VALID);
     }
     host->keys_stale = host->keys_invalid ||
                        !is_same(entry->keys, entry->count, host->keys, host->key_count) ||
@@ -195,6 +230,25 @@ void oneib_host_keys_settle_all(struct oneib_host_keys *known,
         oneib_host_keys_settle(known, trust, &cloud->hosts[i]);
 }
 
+uint64_t oneib_host_keys_next_serial(const struct oneib_host_keys *known,
+                                     const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    return lowest_serial(ledger, find(known, host_id), host_id) + 1;
+}
+
+bool oneib_host_keys_note_serials(const struct oneib_host_keys *known, struct oneib_ledger *ledger)
+{
+    bool changed = false;
+    for (size_t i = 0; i < known->count; i++) {
+        struct oneib_ledger_host *host = oneib_ledger_host(ledger, known->items[i].host_id);
+        if (!host || host->keys_serial >= known->items[i].serial)
+            continue;
+        host->keys_serial = known->items[i].serial;
+        changed = true;
+    }
+    return changed;
+}
+
 void oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
                            struct oneib_host *host)
 {
@@ -204,6 +258,9 @@ void oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_hos
     entry->is_pinned |= is_pinned(trust, host->id);
     host->keys_invalid = host->keys_stale = false;
     host->keys_written = host->keys_settled = true;
+    uint64_t serial;
+    if (is_signed(trust, host, &serial))
+        entry->serial = serial;
     replace(&entry->keys, &entry->count, host->keys, host->key_count);
     note_seen(entry, host, true);
 }

@@ -2,8 +2,9 @@
 /*
  * IB_KEYS, as far as it can be believed. Host attributes come by host.update and by monitoring,
  * which is not authenticated: so oneibd signs what it writes (IB_KEYS_SEAL), and remembers it. What
- * is not signed by a daemon that the ledger knows changes nothing, and is written over; where
- * nothing is remembered, as after a start, nobody knows then what the host may hold. Of a host that
+ * is not signed by a daemon that the ledger knows changes nothing, and is written over. So does what
+ * is signed with a lower serial than is remembered or stands in the ledger: an old value that was
+ * written again. Where nothing is remembered, as after a start, nobody knows then what the host may hold. Of a host that
  * is not pinned yet it counts as it stands: it was sent nothing. Pure, but for the signatures.
  */
 #ifndef ONEIB_ONEIBD_HOST_KEYS_H
@@ -20,6 +21,7 @@ struct oneib_host_keys_entry {
     bool is_pinned;
     oneib_pkey *keys; /* owned; what the host may hold */
     size_t count;
+    uint64_t serial;  /* highest that was believed or written */
     oneib_pkey *seen; /* owned; what oned had last, and its seal, which was looked at */
     size_t seen_count;
     char seen_seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
@@ -49,6 +51,11 @@ void oneib_host_keys_settle(struct oneib_host_keys *known,
 void oneib_host_keys_settle_all(struct oneib_host_keys *known,
                                 const struct oneib_host_keys_trust *trust,
                                 struct oneib_cloud *cloud);
+/* The serial of what is written next of the host. */
+uint64_t oneib_host_keys_next_serial(const struct oneib_host_keys *known,
+                                     const struct oneib_ledger *ledger, uint32_t host_id);
+/* Raises the serials of the ledger's hosts to those that are remembered; whether one was lower. */
+bool oneib_host_keys_note_serials(const struct oneib_host_keys *known, struct oneib_ledger *ledger);
 /* oned has this now, signed by us: as `host` says. */
 void oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,
                            struct oneib_host *host);

@@ -412,10 +412,11 @@ void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *
     memcpy(daemon->sign, post->sign.public, sizeof daemon->sign);
 }
 
-void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const oneib_pkey *keys,
-                          size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
+void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, uint64_t serial,
+                          const oneib_pkey *keys, size_t count,
+                          char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
 {
-    oneib_seal_keys(&post->sign, host_id, keys, count, text);
+    oneib_seal_keys(&post->sign, host_id, serial, keys, count, text);
 }
 
 struct oneib_grants_counts oneib_post_counts(struct oneib_post *post)

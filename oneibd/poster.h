@@ -27,8 +27,9 @@ void oneib_post_close(struct oneib_post *post); /* NULL is fine */
 /* Random, never 0, another one for each oneib_post_open(). */
 uint64_t oneib_post_instance(const struct oneib_post *post);
 /* Signs what a host may hold. */
-void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const oneib_pkey *keys,
-                          size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
+void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, uint64_t serial,
+                          const oneib_pkey *keys, size_t count,
+                          char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
 /* How nodes know this daemon: its public keys; address and `since` are empty. */
 void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *daemon);
 

@@ -23,7 +23,7 @@
 #define ONEIB_NO_ID UINT32_MAX
 #define ONEIB_SL_INVALID UINT8_MAX
 #define ONEIB_HOST_KEYS_MAX 4096      /* of IB_KEYS */
-#define ONEIB_KEYS_SEAL_TEXT_SIZE 129 /* of IB_KEYS_SEAL, with its 0 */
+#define ONEIB_KEYS_SEAL_TEXT_SIZE 145 /* of IB_KEYS_SEAL: serial, signature and a 0 */
 #define ONEIB_NODE_KEY_TEXT_SIZE 65   /* with its 0 */
 
 enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
@@ -78,8 +78,9 @@ struct oneib_host {
     size_t key_count;
     bool keys_invalid; /* IB_KEYS is something else: nobody knows what the host may hold */
     bool keys_written; /* IB_KEYS is there, even if it is empty */
-    char keys_seal[ONEIB_KEYS_SEAL_TEXT_SIZE]; /* IB_KEYS_SEAL, oneibd's signature of IB_KEYS: lower
-                                                  case hexadecimal digits; "": none */
+    char keys_seal[ONEIB_KEYS_SEAL_TEXT_SIZE]; /* IB_KEYS_SEAL, a serial and oneibd's signature of
+                                                  it and IB_KEYS: lower case hexadecimal digits; "":
+                                                  none */
     bool keys_settled; /* oneibd's (host_keys.h): it is known what of this counts */
     bool keys_stale;   /* ... and oned has something else, or without the signature */
     char node_key[ONEIB_NODE_KEY_TEXT_SIZE]; /* IB_NODE_KEY, its service's public key as its probe

@@ -196,7 +196,11 @@ void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_hos
         ONEIB_INSERT(ledger->hosts, ledger->host_count, ledger->host_capacity, place);
     else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
         oneib_ledger_forget_ports(ledger, host->host_id);
+    const uint64_t serial =
+        has_host_at(ledger, place, host->host_id) ? ledger->hosts[place].keys_serial : 0;
     ledger->hosts[place] = *host;
+    if (host->keys_serial < serial)
+        ledger->hosts[place].keys_serial = serial;
 }
 
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
@@ -284,7 +288,8 @@ ONEIB_ORDER(compare_networks, struct oneib_ledger_network,
             ONEIB_BY(network_id, pkey, owner, since) ?: ONEIB_BY(sl));
 ONEIB_ORDER_BY(compare_resting, struct oneib_ledger_resting, pkey, network_id, owner, since);
 ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
-            ONEIB_BY(host_id, since) ?: memcmp(left->key, right->key, sizeof left->key));
+            ONEIB_BY(host_id, since, keys_serial)
+                ?: memcmp(left->key, right->key, sizeof left->key));
 ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
             ONEIB_BY(guid, host_id, switch_guid, switch_port)
                 ?: ONEIB_BY(since) ?: oneib_hca_port_compare(&left->hca, &right->hca));
@@ -360,6 +365,8 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
     for (size_t i = 0; i < ledger->host_count; i++) {
         oneib_text_printf(text, "HOST = [ ID = \"%" PRIu32 "\"", ledger->hosts[i].host_id);
         append_key("KEY", ledger->hosts[i].key, text);
+        if (ledger->hosts[i].keys_serial)
+            oneib_text_printf(text, ", SERIAL = \"%" PRIu64 "\"", ledger->hosts[i].keys_serial);
         append_end(ledger->hosts[i].since, text);
     }
     oneib_ledger_ports_render(ledger, text);

@@ -10,7 +10,7 @@
  *   VERSION = "1"  SERIAL = "17"  NEXT = "0x0104"  MTU = "4096"  RATE = "40"
  *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384", SL = "1" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
- *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
+ *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SERIAL = "12", SINCE = "1795223390" ]
  *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
  *                 SWITCH = "0x0002c90300d4e5f6", PORT = "7", SINCE = "..." ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
@@ -56,6 +56,7 @@ struct oneib_ledger_resting {
 struct oneib_ledger_host {
     uint32_t host_id;
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+    uint64_t keys_serial; /* of the host's IB_KEYS: one with a lower serial is an old one */
     int64_t since;
 };
 

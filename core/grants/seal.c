@@ -5,7 +5,9 @@
 #include "base/number.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,46 +76,67 @@ static bool parse_hex(const char *text, size_t length, uint8_t *bytes)
 /* ---- what hosts may hold --------------------------------------------------------------------- */
 
 /* No message between a daemon and nodes begins like this: they begin with their version. */
-static const char keys_context[] = "oneib IB_KEYS 1";
+static const char keys_context[] = "oneib IB_KEYS 2";
+
+#define SERIAL_SIZE 8
+
+_Static_assert(ONEIB_KEYS_SEAL_TEXT_SIZE == 2 * (SERIAL_SIZE + ONEIB_SEAL_SIZE) + 1,
+               "serial and signature");
 
 struct host_keys {
-    uint8_t bytes[sizeof keys_context + 4 + 2 * ONEIB_HOST_KEYS_MAX + ONEIB_SEAL_SIZE];
+    uint8_t
+        bytes[sizeof keys_context + 4 + SERIAL_SIZE + 2 * ONEIB_HOST_KEYS_MAX + ONEIB_SEAL_SIZE];
     size_t length; /* without the seal */
 };
 
-static void put(struct host_keys *text, uint32_t number, unsigned size)
+static void put(struct host_keys *text, uint64_t number, unsigned size)
 {
     while (size-- > 0)
         text->bytes[text->length++] = (uint8_t)(number >> 8 * size);
 }
 
-static void render_keys(uint32_t host_id, const oneib_pkey *keys, size_t count,
+static void render_keys(uint32_t host_id, uint64_t serial, const oneib_pkey *keys, size_t count,
                         struct host_keys *text)
 {
     memcpy(text->bytes, keys_context, sizeof keys_context);
     text->length = sizeof keys_context;
     put(text, host_id, 4);
+    put(text, serial, SERIAL_SIZE);
     for (size_t i = 0; i < count && i < ONEIB_HOST_KEYS_MAX; i++)
         put(text, keys[i], 2);
 }
 
-void oneib_seal_keys(const struct oneib_sign_pair *pair, uint32_t host_id, const oneib_pkey *keys,
-                     size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
+void oneib_seal_keys(const struct oneib_sign_pair *pair, uint32_t host_id, uint64_t serial,
+                     const oneib_pkey *keys, size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
 {
     struct host_keys sealed;
-    render_keys(host_id, keys, count, &sealed);
+    render_keys(host_id, serial, keys, count, &sealed);
     oneib_seal(pair, sealed.bytes, sealed.length);
-    format_hex(sealed.bytes + sealed.length, ONEIB_SEAL_SIZE, text);
+    snprintf(text, ONEIB_KEYS_SEAL_TEXT_SIZE, "%016" PRIx64, serial);
+    format_hex(sealed.bytes + sealed.length, ONEIB_SEAL_SIZE, text + (size_t)2 * SERIAL_SIZE);
+}
+
+static bool parse_serial(const char *text, uint64_t *serial)
+{
+    uint8_t bytes[SERIAL_SIZE];
+    *serial = 0;
+    if (!parse_hex(text, (size_t)2 * SERIAL_SIZE, bytes))
+        return false;
+    for (size_t i = 0; i < SERIAL_SIZE; i++)
+        *serial = *serial << 8 | bytes[i];
+    return true;
 }
 
 bool oneib_keys_are_sealed(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], uint32_t host_id,
-                           const oneib_pkey *keys, size_t count, const char *text)
+                           const oneib_pkey *keys, size_t count, const char *text, uint64_t *serial)
 {
     struct host_keys sealed;
     size_t inner;
-    render_keys(host_id, keys, count, &sealed);
-    return strlen(text) == 2 * ONEIB_SEAL_SIZE &&
-           parse_hex(text, 2 * ONEIB_SEAL_SIZE, sealed.bytes + sealed.length) &&
+    if (strlen(text) != ONEIB_KEYS_SEAL_TEXT_SIZE - 1 || !parse_serial(text, serial))
+        return false;
+    render_keys(host_id, *serial, keys, count, &sealed);
+    return parse_hex(text + (size_t)2 * SERIAL_SIZE, (size_t)2 * ONEIB_SEAL_SIZE,
+                     sealed.bytes + sealed.length) &&
            oneib_unseal(sign, sealed.bytes, sealed.length + ONEIB_SEAL_SIZE, &inner);
 }
 

@@ -33,12 +33,13 @@ size_t oneib_seal(const struct oneib_sign_pair *pair, uint8_t *bytes, size_t len
 bool oneib_unseal(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], const void *bytes, size_t length,
                   size_t *inner);
 
-/* The signature of what a host may hold (IB_KEYS, ascending), as IB_KEYS_SEAL shows it; whether it
- * is one. count: at most ONEIB_HOST_KEYS_MAX. */
-void oneib_seal_keys(const struct oneib_sign_pair *pair, uint32_t host_id, const oneib_pkey *keys,
-                     size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
+/* The signature of what a host may hold (IB_KEYS, ascending) and its serial, as IB_KEYS_SEAL shows
+ * them; whether it is that host's, by that daemon: *serial then says which. */
+void oneib_seal_keys(const struct oneib_sign_pair *pair, uint32_t host_id, uint64_t serial,
+                     const oneib_pkey *keys, size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
 bool oneib_keys_are_sealed(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], uint32_t host_id,
-                           const oneib_pkey *keys, size_t count, const char *text);
+                           const oneib_pkey *keys, size_t count, const char *text,
+                           uint64_t *serial);
 
 void oneib_key_format(const uint8_t key[ONEIB_PUBLIC_KEY_SIZE], char text[ONEIB_KEY_TEXT_SIZE]);
 /* 64 hexadecimal digits and nothing else; all zeros are refused. */

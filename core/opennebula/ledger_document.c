@@ -119,9 +119,12 @@ static void take_resting(struct reading *reading, const struct oneib_value *valu
 
 static void take_host(struct reading *reading, const struct oneib_value *values)
 {
-    struct oneib_ledger_host host;
+    struct oneib_ledger_host host = {0};
     if (!oneib_value_id(&values[0], &host.host_id) || !take_public_key(&values[1], host.key) ||
-        !take_time(&values[2], &host.since) || oneib_ledger_host(&reading->ledger, host.host_id))
+        !take_time(&values[2], &host.since) ||
+        (values[3].state != ONEIB_VALUE_ABSENT &&
+         !oneib_value_number(&values[3], UINT64_MAX, &host.keys_serial)) ||
+        oneib_ledger_host(&reading->ledger, host.host_id))
         find_wrong(reading, "a HOST");
     else
         oneib_ledger_pin(&reading->ledger, &host);
@@ -236,7 +239,10 @@ static const struct vector {
      4,
      {ONEIB_NAME_PKEY, ONEIB_NAME_NETWORK, ONEIB_NAME_OWNER, ONEIB_NAME_SINCE},
      take_resting},
-    {ONEIB_NAME_HOST, 3, {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE}, take_host},
+    {ONEIB_NAME_HOST,
+     4,
+     {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE, ONEIB_NAME_SERIAL},
+     take_host},
     {ONEIB_NAME_HOST_PORT,
      7,
      {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE,

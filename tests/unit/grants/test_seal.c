@@ -94,23 +94,30 @@ static void what_was_signed_is_told_from_all_else(void **state)
 static void the_seal_of_a_hosts_keys_is_of_its_purpose_the_host_and_each_key(void **state)
 {
     (void)state;
-    static const char signed_bytes[] = "oneib IB_KEYS 1\0\x01\x02\x03\x04\x01\x00\x7f\xfe";
+    static const char signed_bytes[] = "oneib IB_KEYS 2\0\x01\x02\x03\x04"
+                                       "\0\0\0\0\0\0\x01\x02\x01\x00\x7f\xfe";
     static const oneib_pkey keys[] = {0x100, 0x7ffe};
     uint8_t bytes[sizeof signed_bytes - 1 + ONEIB_SEAL_SIZE];
     char text[ONEIB_KEYS_SEAL_TEXT_SIZE];
     size_t inner;
+    uint64_t serial;
     sign = played_sign_pair();
-    oneib_seal_keys(&sign, 0x01020304, keys, 2, text);
+    oneib_seal_keys(&sign, 0x01020304, 0x102, keys, 2, text);
+    assert_memory_equal(text, "0000000000000102", 16);
     memcpy(bytes, signed_bytes, sizeof signed_bytes - 1);
-    assert_int_equal(sodium_hex2bin(bytes + sizeof signed_bytes - 1, ONEIB_SEAL_SIZE, text,
-                                    strlen(text), NULL, &inner, NULL),
+    assert_int_equal(sodium_hex2bin(bytes + sizeof signed_bytes - 1, ONEIB_SEAL_SIZE, text + 16,
+                                    strlen(text) - 16, NULL, &inner, NULL),
                      0);
     assert_int_equal(inner, ONEIB_SEAL_SIZE);
     assert_true(oneib_unseal(sign.public, bytes, sizeof bytes, &inner));
-    assert_true(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text));
-    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 1, text));
+    assert_true(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text, &serial));
+    assert_int_equal(serial, 0x102);
+    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 1, text, &serial));
+    text[15] = '3'; /* another serial */
+    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text, &serial));
+    text[15] = '2';
     text[strlen(text) - 1] = '\0';
-    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text));
+    assert_false(oneib_keys_are_sealed(sign.public, 0x01020304, keys, 2, text, &serial));
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

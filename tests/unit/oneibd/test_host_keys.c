@@ -18,12 +18,14 @@ static struct oneib_ledger ledger;
 static struct oneib_host_keys known;
 static struct oneib_sign_pair own, other, nobody;
 static bool is_writer, ledger_is_broken;
+static uint64_t serial; /* of what is sealed */
 
 static int begin(void **state)
 {
     (void)state;
     is_writer = true;
     ledger_is_broken = false;
+    serial = 1;
     if (sodium_init() < 0)
         return -1;
     crypto_sign_keypair(own.public, own.secret);
@@ -66,7 +68,7 @@ static struct oneib_host *read_host(const char *text, const struct oneib_sign_pa
     if (text && oneib_host_keys_parse(text, strlen(text), &host->keys, &host->key_count, &err) < 0)
         host->keys_invalid = true;
     if (by)
-        oneib_seal_keys(by, HOST, host->keys, host->key_count, host->keys_seal);
+        oneib_seal_keys(by, HOST, serial, host->keys, host->key_count, host->keys_seal);
     return host;
 }
 
@@ -122,6 +124,34 @@ static void what_is_forged_changes_nothing_and_is_written_over(void **state)
     }
 }
 
+/* Signed by oneibd itself, once: whoever can send a monitoring message can write it again. */
+static void an_older_value_that_is_written_again_takes_no_key_out(void **state)
+{
+    (void)state;
+    pin();
+    serial = 3;
+    read_host("0x0101", &own);
+    settle();
+    serial = 2;
+    struct oneib_host *host = read_host("", &own);
+    settle();
+    assert_holds(host, "0x0101", true);
+    assert_int_equal(oneib_host_keys_next_serial(&known, &ledger, HOST), 4);
+
+    /* Of a daemon that starts anew the ledger remembers. */
+    assert_true(oneib_host_keys_note_serials(&known, &ledger));
+    assert_false(oneib_host_keys_note_serials(&known, &ledger));
+    oneib_host_keys_clear(&known);
+    host = read_host("", &own);
+    settle();
+    assert_true(host->keys_invalid);
+    assert_int_equal(oneib_host_keys_next_serial(&known, &ledger, HOST), 4);
+    serial = 3;
+    host = read_host("0x0101", &own);
+    settle();
+    assert_holds(host, "0x0101", false);
+}
+
 static void a_seal_of_another_host_or_of_other_keys_is_none(void **state)
 {
     (void)state;
@@ -135,7 +165,7 @@ static void a_seal_of_another_host_or_of_other_keys_is_none(void **state)
     settle();
     assert_holds(host, "0x0101", true);
     host = read_host("0x0102", NULL);
-    oneib_seal_keys(&own, HOST + 1, host->keys, host->key_count, host->keys_seal);
+    oneib_seal_keys(&own, HOST + 1, serial, host->keys, host->key_count, host->keys_seal);
     settle();
     assert_holds(host, "0x0101", true);
 }
@@ -152,7 +182,7 @@ static void of_a_pinned_host_without_the_seal_nobody_knows_what_it_may_hold(void
     assert_true(host->keys_invalid);
     /* Its node has told all: now somebody knows. */
     const struct oneib_host_keys_trust whom = trust();
-    oneib_seal_keys(&own, HOST, host->keys, host->key_count, host->keys_seal);
+    oneib_seal_keys(&own, HOST, serial, host->keys, host->key_count, host->keys_seal);
     oneib_host_keys_wrote(&known, &whom, host);
     settle();
     assert_holds(host, "", false);
@@ -292,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(what_a_daemon_of_the_ledger_has_signed_counts),
         test(what_is_forged_changes_nothing_and_is_written_over),
+        test(an_older_value_that_is_written_again_takes_no_key_out),
         test(a_seal_of_another_host_or_of_other_keys_is_none),
         test(of_a_pinned_host_without_the_seal_nobody_knows_what_it_may_hold),
         test(a_host_without_the_attribute_was_never_sent_anything),

@@ -425,8 +425,10 @@ static void what_hosts_may_hold_is_signed_by_the_key_that_nodes_know(void **stat
     (void)state;
     const oneib_pkey held[] = {5, 6};
     char text[ONEIB_KEYS_SEAL_TEXT_SIZE];
-    oneib_post_seal_keys(post, 3, held, 2, text);
-    assert_true(oneib_keys_are_sealed(keys.sign, 3, held, 2, text));
+    uint64_t serial;
+    oneib_post_seal_keys(post, 3, 9, held, 2, text);
+    assert_true(oneib_keys_are_sealed(keys.sign, 3, held, 2, text, &serial));
+    assert_int_equal(serial, 9);
 }
 
 static void another_start_is_another_instance_with_the_same_keys(void **state)

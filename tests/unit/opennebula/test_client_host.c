@@ -180,7 +180,7 @@ static void more_functions_than_can_be_read_back_are_never_sent(void **state)
 }
 
 #define SIXTEEN "0123456789abcdef"
-#define SEAL SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+#define SEAL SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN
 
 static void what_a_host_may_hold_is_written_and_taken_away(void **state)
 {
