@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "base/order.h"
+#include "fabric/switch_keys_read.h"
 #include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/places.h"
 #include "sm/kind.h"
 #include "sync/levels.h"
+#include <inttypes.h>
 
 /* What a subnet manager that is elsewhere says of the members that are virtual ports: asked where
  * there are such members. */
@@ -277,6 +280,52 @@ static int judge_levels(struct comparison *comparison, struct oneib_error *err)
     return outcome;
 }
 
+/* All of one switch's port. */
+static void note_stale_keys(struct comparison *comparison, const struct oneib_stale_key *keys,
+                            size_t count)
+{
+    const struct oneib_subnet *subnet = &comparison->reading->snapshot.subnet;
+    oneib_autotext struct oneib_text text = {0};
+    oneib_places_append_port(&comparison->places, keys->port_guid, &text);
+    oneib_text_printf(&text, " (0x%016" PRIx64 "): port %u of switch ", keys->port_guid,
+                      keys->switch_port);
+    oneib_append_quoted(&text, oneib_subnet_find(subnet, keys->switch_guid)->description);
+    oneib_text_printf(&text, " (0x%016" PRIx64 ") still has ", keys->switch_guid);
+    oneib_append_count(&text, count, "P_Key");
+    oneib_text_append(&text, " that this host's port does not have");
+    for (size_t i = 0; i < count; i++)
+        oneib_text_printf(&text, "%s%s", i ? ", " : ": ", oneib_pkey_raw_shown(keys[i].pkey).text);
+    oneib_findings_note(&comparison->reading->findings, ONEIB_WARNING, "switch-key-stale",
+                        "root on this host can send with these keys; opensm does not remove them: "
+                        "restart the switch when its hosts can be without it",
+                        "%s", text.data);
+}
+
+/* A guest cannot send with such a key: no violation. Where the subnet manager has virtual ports their
+ * keys stand in the switches' tables, too: these are not compared. */
+static int judge_switches(struct comparison *comparison, struct oneib_error *err)
+{
+    struct oneib_reading *reading = comparison->reading;
+    oneib_auto(oneib_stale_keys_clear) struct oneib_stale_keys keys = {0};
+    size_t end;
+    if (oneib_sm_traits(reading->session.config.sm.kind)->virtual_ports)
+        return 0;
+    if (oneib_fabric_read_stale_keys(reading->session.fabric, &reading->snapshot.subnet, &keys,
+                                     err) < 0)
+        return -1;
+    for (size_t i = 0; i < keys.count; i = end) {
+        end = i + ONEIB_RUN(at, i, keys.count, keys.items[at].port_guid == keys.items[i].port_guid);
+        note_stale_keys(comparison, &keys.items[i], end - i);
+    }
+    if (keys.unanswered > 0)
+        oneib_print_note(
+            "%zu questions about switches' ports were not answered: which P_Keys these "
+            "keep is known in part",
+            keys.unanswered);
+    oneib_findings_sort(&reading->findings);
+    return 0;
+}
+
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &comparison->reading->snapshot;
@@ -286,7 +335,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
     note_unproven(&snapshot->vports, &comparison->reading->findings);
     oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places);
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification);
-    if (judge_levels(comparison, err) < 0)
+    if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);
     return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);

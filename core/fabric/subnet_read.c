@@ -166,8 +166,10 @@ static void take_vport_info(struct reader *reader, size_t index, const uint8_t *
     forget_table(port);
 }
 
-static void take_switch_info(struct oneib_subnet *subnet, uint8_t *info)
+static void take_switch_info(struct oneib_subnet *subnet, struct oneib_subnet_port *port,
+                             uint8_t *info)
 {
+    port->enforcement_cap = (uint16_t)mad_get_field(info, 0, IB_SW_PARTITION_ENFORCE_CAP_F);
     uint16_t cap = (uint16_t)mad_get_field(info, 0, IB_SW_MCAST_FDB_CAP_F);
     if (cap && (subnet->multicast_cap == 0 || cap < subnet->multicast_cap))
         subnet->multicast_cap = cap;
@@ -217,7 +219,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
         take_block(reader, request->tag, request->subtag, data);
         return 0;
     case IB_ATTR_SWITCH_INFO:
-        take_switch_info(reader->subnet, data);
+        take_switch_info(reader->subnet, port, data);
         return 0;
     default: /* NodeDescription */
         memcpy(port->description, data, sizeof(port->description) - 1);

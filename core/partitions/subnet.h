@@ -36,12 +36,14 @@ struct oneib_subnet_port {
         owner;      /* of a virtual port: the physical one, whose LID it has here; 0: it is none */
     uint16_t vport; /* likewise its number there (fabric/virtual_ports_read.h) */
     uint16_t lid;
-    uint8_t port_number;    /* 0 for a switch */
-    uint8_t node_type;      /* enum oneib_node_type */
-    uint16_t partition_cap; /* NodeInfo.PartitionCap: size of its table */
-    uint8_t mtu_cap;        /* PortInfo.MTUCap, IB code; 0: not known */
-    uint8_t rate;           /* fastest enabled width x speed, IB rate code; 0: not known */
-    uint8_t active_rate;    /* of its link as it runs, IB rate code; 0: not known */
+    uint8_t port_number;      /* 0 for a switch */
+    uint8_t node_type;        /* enum oneib_node_type */
+    uint16_t partition_cap;   /* NodeInfo.PartitionCap: size of its table */
+    uint16_t enforcement_cap; /* of a switch, SwitchInfo.PartitionEnforcementCap: size of the tables
+                                 of its other ports */
+    uint8_t mtu_cap;          /* PortInfo.MTUCap, IB code; 0: not known */
+    uint8_t rate;             /* fastest enabled width x speed, IB rate code; 0: not known */
+    uint8_t active_rate;      /* of its link as it runs, IB rate code; 0: not known */
     enum oneib_port_m_key m_key;
     uint8_t m_key_level;  /* PortInfo.M_KeyProtectBits */
     bool answered;        /* its whole P_Key table was read */

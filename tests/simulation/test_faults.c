@@ -25,6 +25,8 @@
 #include <cmocka.h>
 
 #define TIMEOUT_MS 60000
+#define SWITCH_PORTS 36             /* ibsim's, of the one switch */
+#define END_PORTS (SCENE_HOSTS + 3) /* that are linked to it: the hosts, X1, X2 and the SM */
 
 /* The state before a fault. */
 struct before {
@@ -489,8 +491,12 @@ static void an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verify
     assert_int_equal(stat(lab_partitions(lab), &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
-    /* Verify asks for the multicast groups of both clusters, too, and before that where the SA is. */
-    assert_int_equal(json_number(ONEIB_JSON(0, "verify"), "mads_sent"), mads_of_sync + 1 + 2);
+    /* Verify asks for the multicast groups of both clusters, too, and before that where the SA is.
+     * It walks from the own port over the switch's, and reads the second block of P_Keys of those
+     * that an end port is linked to. */
+    const json_int_t groups = 1 + 2, walk = 3 + SWITCH_PORTS + END_PORTS, blocks = END_PORTS;
+    assert_int_equal(json_number(ONEIB_JSON(0, "verify"), "mads_sent"),
+                     mads_of_sync + groups + walk + blocks);
 }
 
 static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_master(void **state)
