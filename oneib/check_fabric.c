@@ -7,46 +7,58 @@
 #include "oneib/verb_check.h"
 #include "sm/kind.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <string.h>
 #include <unistd.h>
 
+static const char sm_check[] = "subnet-manager";
+
 #define KEYS_MAX_SIZE ((size_t)4 << 20)
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
 
+/* What the SM of this port is, where it does not lead, and which one does. */
+static void tell_master(enum oneib_sm_state here, oneib_guid master, struct oneib_checks *checks)
+{
+    if (here == ONEIB_SM_STANDBY)
+        oneib_check_add(checks, ONEIB_CHECK_OK, sm_check, NULL,
+                        "standby, on this port: what oneib writes here counts once it is master; "
+                        "the master is 0x%016" PRIx64,
+                        master);
+    else if (here == ONEIB_SM_NONE)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, sm_check,
+                        "start opensm here, as the standby, or run oneib where the master is, and "
+                        "name its port in fabric.ca and fabric.port",
+                        "none on this port; the master is 0x%016" PRIx64
+                        ": what oneib writes here does not reach the fabric",
+                        master);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_WARN, sm_check, "wait until it is master or standby",
+                        "on this port, but not ready yet; the master is 0x%016" PRIx64, master);
+}
+
 static void check_subnet_manager(struct oneib_session *session, struct oneib_checks *checks)
 {
-    static const char name[] = "subnet-manager";
     struct oneib_error err;
-    enum oneib_sm_state state;
+    enum oneib_sm_state here;
+    oneib_guid master;
 
     if (oneib_sm_traits(session->config.sm.kind)->is_elsewhere)
         return; /* check_ufm.c */
-    if (oneib_fabric_local_sm(session->fabric, &state, &err) < 0) {
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, name, "look at the port with ibstat(8)", "%s",
+    if (oneib_fabric_local_sm(session->fabric, &here, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, sm_check, "look at the port with ibstat(8)", "%s",
                         err.text);
-        return;
-    }
-    switch (state) {
-    case ONEIB_SM_MASTER:
-        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "master, on this port");
-        return;
-    case ONEIB_SM_STANDBY:
-        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
-                        "standby, on this port: what oneib writes here counts once it is master");
-        return;
-    case ONEIB_SM_NOT_ACTIVE:
-    case ONEIB_SM_DISCOVERING:
-        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "wait until it is master or standby",
-                        "on this port, but not ready yet");
-        return;
-    case ONEIB_SM_NONE:
-        oneib_check_add(
-            checks, ONEIB_CHECK_WARN, name,
-            "run oneib where opensm runs, and name its port in fabric.ca and fabric.port",
-            "none on this port");
-        return;
-    }
+    else if (here == ONEIB_SM_MASTER)
+        oneib_check_add(checks, ONEIB_CHECK_OK, sm_check, NULL, "master, on this port");
+    else if (oneib_fabric_find_master(session->fabric, &master, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, sm_check,
+                        here == ONEIB_SM_NONE
+                            ? "start opensm here or on another host: until then ports keep the "
+                              "P_Keys that they have"
+                            : "look into opensm's log when this stays",
+                        "%s", err.text);
+    else
+        tell_master(here, master, checks);
 }
 
 static bool has_bad_key_file(const struct oneib_session *session)

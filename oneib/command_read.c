@@ -195,9 +195,19 @@ void oneib_reading_clear(struct oneib_reading *reading)
     oneib_session_end(&reading->session);
 }
 
+enum oneib_exit oneib_exit_of_reading(const struct oneib_reading *reading)
+{
+    return oneib_fabric_failed(&reading->snapshot) ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
+}
+
+bool oneib_fabric_failed(const struct oneib_snapshot *snapshot)
+{
+    return !snapshot->subnet_known && snapshot->subnet_error.code != ONEIB_ERROR_NONE;
+}
+
 json_t *oneib_fabric_json(const struct oneib_snapshot *snapshot)
 {
-    const bool failed = !snapshot->subnet_known && snapshot->subnet_error.code != ONEIB_ERROR_NONE;
-    return json_pack("{s:b, s:o}", "known", (int)snapshot->subnet_known, "error",
-                     oneib_json_text(failed ? snapshot->subnet_error.text : NULL));
+    return json_pack(
+        "{s:b, s:o}", "known", (int)snapshot->subnet_known, "error",
+        oneib_json_text(oneib_fabric_failed(snapshot) ? snapshot->subnet_error.text : NULL));
 }

@@ -3,6 +3,7 @@
 #ifndef ONEIB_ONEIB_COMMAND_READ_H
 #define ONEIB_ONEIB_COMMAND_READ_H
 
+#include "base/exit.h"
 #include "oneib/json.h"
 #include "oneib/open.h"
 #include "sync/heard.h"
@@ -57,6 +58,11 @@ int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session
 int oneib_read_virtual_ports(const struct oneib_session *session, const struct oneib_heard *heard,
                              struct oneib_snapshot *snapshot, struct oneib_error *err);
 
+/* Of list and show, whose states are what ports hold: DIFFERENCE when these could not be read. */
+enum oneib_exit oneib_exit_of_reading(const struct oneib_reading *reading);
+
+/* It was to be read, and could not be. */
+bool oneib_fabric_failed(const struct oneib_snapshot *snapshot);
 /* {known, error}: whether the fabric was read. */
 json_t *oneib_fabric_json(const struct oneib_snapshot *snapshot);
 

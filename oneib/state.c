@@ -2,6 +2,7 @@
 #include "oneib/state.h"
 #include "base/memory.h"
 #include "ib/guid.h"
+#include "oneib/command_read.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,15 +78,17 @@ static enum oneib_cluster_state state_of_ports(const struct oneib_subnet *subnet
     return state;
 }
 
+/* Where the fabric was to be read and was not, what the ports hold is not known: that the file is right
+ * proves nothing. */
 static enum oneib_cluster_state state_in_file(const struct oneib_snapshot *snapshot,
                                               const struct oneib_partition *partition)
 {
     const struct oneib_partition *in_file =
         oneib_partition_table_find(&snapshot->seen.table, partition->pkey);
-    return in_file && strcmp(in_file->name, partition->name) == 0 &&
-                   oneib_partition_members_equal(in_file, partition)
-               ? ONEIB_STATE_IN_FILE
-               : ONEIB_STATE_NOT_IN_FILE;
+    if (!in_file || strcmp(in_file->name, partition->name) != 0 ||
+        !oneib_partition_members_equal(in_file, partition))
+        return ONEIB_STATE_NOT_IN_FILE;
+    return oneib_fabric_failed(snapshot) ? ONEIB_STATE_UNVERIFIED : ONEIB_STATE_IN_FILE;
 }
 
 enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
@@ -126,7 +129,7 @@ static const struct {
     [ONEIB_STATE_REFUSED] = {"refused", ONEIB_BAD},
     [ONEIB_STATE_IN_FORCE] = {"in force", ONEIB_GOOD},
     [ONEIB_STATE_NOT_IN_FILE] = {"not in file", ONEIB_CHANGED},
-    [ONEIB_STATE_IN_FILE] = {"in file", ONEIB_GOOD},
+    [ONEIB_STATE_IN_FILE] = {"in file", ONEIB_PLAIN},
     [ONEIB_STATE_EMPTY] = {"empty", ONEIB_FAINT},
 };
 

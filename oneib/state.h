@@ -16,7 +16,8 @@ enum oneib_cluster_state {
     ONEIB_STATE_NOT_IN_FORCE, /* a member's port does not hold the key as it should */
     ONEIB_STATE_SILENT,       /* a member's port does not answer */
     ONEIB_STATE_OFF_FABRIC,   /* a member's port is not on the fabric */
-    ONEIB_STATE_UNVERIFIED,   /* a member is a virtual port, of which the reading shows nothing */
+    ONEIB_STATE_UNVERIFIED,   /* a member is a virtual port, of which the reading shows nothing;
+                               or the fabric could not be read, and the file is right */
     ONEIB_STATE_IN_FORCE,
     ONEIB_STATE_PARTLY_REFUSED, /* as IN_FORCE or IN_FILE, but not for all VMs: some are refused */
     ONEIB_STATE_REFUSED,        /* VMs are on hosts, and none of them is a member */

@@ -98,7 +98,7 @@ static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error 
     oneib_states_make(&reading.snapshot, &states);
     const int status =
         run->json ? print_json(&states, &reading.findings, err) : print_table(run, &states, err);
-    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    return status < 0 ? ONEIB_EXIT_FAILURE : oneib_exit_of_reading(&reading);
 }
 
 const struct oneib_verb oneib_verb_list = {
@@ -108,7 +108,8 @@ const struct oneib_verb oneib_verb_list = {
             "\n"
             "One line for each virtual cluster. OWNER is user:group, VMS those that are\n"
             "members, REFUSED those that are on a host and get nothing there ('oneib show'\n"
-            "says why). STATE is the fabric's word: what the ports hold.\n"
+            "says why). STATE is the fabric's word: what the ports hold. Exits 1 when they\n"
+            "cannot be read.\n"
             "\n"
             "  --no-fabric  do not ask the fabric; STATE then compares with opensm's file\n"
             "\n"

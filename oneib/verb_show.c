@@ -532,7 +532,7 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = find_and_print(run, &reading, has_id, (uint32_t)id, err);
-    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    return status < 0 ? ONEIB_EXIT_FAILURE : oneib_exit_of_reading(&reading);
 }
 
 const struct oneib_verb oneib_verb_show = {

@@ -37,9 +37,10 @@ static void reject(struct search *search, const umad_port_t *port)
         snprintf(search->rejected, sizeof(search->rejected),
                  "%s port %d is an Ethernet port, not InfiniBand", port->ca_name, port->portnum);
     else
-        snprintf(search->rejected, sizeof(search->rejected),
-                 "%s port %d is not active (%s): check its cable and whether a subnet manager runs",
-                 port->ca_name, port->portnum, state_name(port->state));
+        snprintf(search->rejected, sizeof(search->rejected), "%s port %d is not active (%s): %s",
+                 port->ca_name, port->portnum, state_name(port->state),
+                 port->state == ONEIB_PORT_INITIALIZE ? "no subnet manager is master: start opensm"
+                                                      : "check its cable");
 }
 
 static void consider(struct search *search, const umad_port_t *port)
@@ -188,42 +189,70 @@ static int refresh(struct oneib_fabric *fabric, struct oneib_error *err)
     return 0;
 }
 
+static int no_master(const struct oneib_fabric *fabric, struct oneib_error *err)
+{
+    if (fabric->lid == 0 || fabric->sm_lid == 0)
+        return oneib_fail(
+            err, ONEIB_ERROR_UNREACHABLE,
+            "no subnet manager is master: none has given %s port %u a LID: start opensm",
+            fabric->port.ca, fabric->port.number);
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "no subnet manager is master: LID %u does not answer: start opensm",
+                      fabric->sm_lid);
+}
+
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err)
 {
     if (refresh(fabric, err) < 0)
         return -1;
-    if (fabric->lid && fabric->sm_lid)
+    return fabric->lid && fabric->sm_lid ? 0 : no_master(fabric, err);
+}
+
+/* *guid and *state: what the SM at that LID says of itself; NONE: nothing. */
+static int ask_sm(struct oneib_fabric *fabric, uint16_t lid, oneib_guid to, oneib_guid *guid,
+                  enum oneib_sm_state *state, struct oneib_error *err)
+{
+    const struct oneib_mad_request request = {
+        .mgmt_class = IB_SMI_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = IB_ATTR_SMINFO,
+        .lid = lid,
+        .to = to,
+    };
+    struct oneib_mad_answer answer;
+    *state = ONEIB_SM_NONE;
+    if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
+        return -1;
+    if (answer.error || answer.status)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                      "%s port %u (LID %u) knows no subnet manager (SM LID %u): start opensm",
-                      fabric->port.ca, fabric->port.number, fabric->lid, fabric->sm_lid);
+    uint32_t said = mad_get_field(oneib_smp_data(&answer), 0, IB_SMINFO_STATE_F);
+    *guid = mad_get_field64(oneib_smp_data(&answer), 0, IB_SMINFO_GUID_F);
+    if (said <= ONEIB_SM_MASTER)
+        *state = (enum oneib_sm_state)said;
+    return 0;
 }
 
 int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *state,
                           struct oneib_error *err)
 {
+    oneib_guid own;
     *state = ONEIB_SM_NONE;
     if (refresh(fabric, err) < 0)
         return -1;
     /* Where no SM is, a port need not answer at all: IsSM saves the wait for a time-out. */
     if (!fabric->may_run_sm || !fabric->lid)
         return 0;
-    const struct oneib_mad_request request = {
-        .mgmt_class = IB_SMI_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = IB_ATTR_SMINFO,
-        .lid = fabric->lid,
-        .to = fabric->port_guid,
-    };
-    struct oneib_mad_answer answer;
-    if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
+    return ask_sm(fabric, fabric->lid, fabric->port_guid, &own, state, err);
+}
+
+int oneib_fabric_find_master(struct oneib_fabric *fabric, oneib_guid *master,
+                             struct oneib_error *err)
+{
+    enum oneib_sm_state state;
+    if (oneib_fabric_require_sm(fabric, err) < 0 ||
+        ask_sm(fabric, fabric->sm_lid, 0, master, &state, err) < 0)
         return -1;
-    if (answer.error || answer.status)
-        return 0;
-    uint32_t said = mad_get_field(oneib_smp_data(&answer), 0, IB_SMINFO_STATE_F);
-    if (said <= ONEIB_SM_MASTER)
-        *state = (enum oneib_sm_state)said;
-    return 0;
+    return state == ONEIB_SM_MASTER ? 0 : no_master(fabric, err);
 }
 
 struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config)

@@ -98,6 +98,13 @@ enum oneib_sm_state {
 };
 int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *state,
                           struct oneib_error *err);
+/*
+ * Who leads the subnet: *master is the port GUID of the SM at the LID that this port was told of
+ * (PortInfo.MasterSMLID), when it says that it is master (SMInfo). Else it fails, and *err says
+ * what to do.
+ */
+int oneib_fabric_find_master(struct oneib_fabric *fabric, oneib_guid *master,
+                             struct oneib_error *err);
 /* GUID and LID of this port. */
 oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric);
 

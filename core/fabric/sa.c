@@ -82,8 +82,8 @@ static int sa_silent(const struct oneib_fabric *fabric, int error, struct oneib_
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the SA at LID %u answered nonsense",
                           fabric->sm_lid);
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                      "the subnet manager at LID %u does not answer SA queries: is opensm running "
-                      "there, and is %s port %u a member of the default partition?",
+                      "the subnet manager at LID %u does not answer SA queries: is %s port %u a "
+                      "member of the default partition?",
                       fabric->sm_lid, fabric->port.ca, fabric->port.number);
 }
 
@@ -147,10 +147,14 @@ int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_subnet *subnet, boo
     struct oneib_mad_request request =
         sa_request(fabric, IB_MAD_METHOD_GET_TABLE, IB_SA_ATTR_NODERECORD);
     struct oneib_mad_answer answer;
+    oneib_guid master;
     if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
         return -1;
-    if (answer.error)
-        return sa_silent(fabric, answer.error, err);
+    if (answer.error) {
+        const int error = answer.error;
+        return oneib_fabric_find_master(fabric, &master, err) < 0 ? -1
+                                                                  : sa_silent(fabric, error, err);
+    }
     if (answer.status)
         return sa_status(fabric, answer.status, err);
 

@@ -62,8 +62,7 @@ static void list_tells_each_clusters_state_on_the_fabric(void **state)
 static void list_without_the_fabric_compares_with_the_file(void **state)
 {
     (void)state;
-    struct lab *lab = scene();
-    struct oneib_error err = {0};
+    scene();
     scene_vm(scene_network("red", "257", NULL), 0);
     must_say(ONEIB(0, "list", "--no-fabric")->out, "not in file");
     ONEIB(0, "sync");
@@ -74,11 +73,25 @@ static void list_without_the_fabric_compares_with_the_file(void **state)
     json_t *fabric = json_field(ONEIB_JSON(0, "list", "--no-fabric"), "fabric");
     assert_false(json_yes(fabric, "known"));
     assert_null(json_text(fabric, "error"));
+}
 
+/* What the ports hold is not known: that the file is right proves nothing. */
+static void without_a_subnet_manager_list_and_show_verify_nothing_and_say_so(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
     MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
-    const struct lab_output *without = ONEIB(0, "list");
-    must_say(without->error, "the fabric was not read");
-    must_say(without->out, "in file");
+    const struct lab_output *listed = ONEIB(1, "list");
+    must_say(listed->error, "no subnet manager is master: LID 1 does not answer: start opensm");
+    must_say(line_with(listed->out, "red"), "not verified");
+    must_say(ONEIB(1, "show", "1")->out, "state       not verified");
+    assert_string_equal(
+        json_text(json_array_get(json_field(ONEIB_JSON(1, "list"), "clusters"), 0), "state"),
+        "not verified");
+    must_say(ONEIB(0, "list", "--no-fabric")->out, "in file");
 }
 
 static void a_member_that_is_unplugged_is_off_the_fabric(void **state)
@@ -500,6 +513,41 @@ static void check_of_a_whole_installation_is_ok_and_names_oneds_version(void **s
     must_not_say(rest, "warn");
 }
 
+/* The line of `oneib check` about the subnet manager, and the next: what to do. */
+static const char *what_check_says_of_the_sm(int status)
+{
+    static char lines[1024];
+    const char *checked = ONEIB(status, "check")->out;
+    const char *at = strstr(checked, "subnet-manager: ");
+    if (!at)
+        fail_msg("nothing is said of the subnet manager: %s", checked);
+    const char *end = strchr(strchr(at, '\n') + 1, '\n');
+    snprintf(lines, sizeof lines, "%.*s", (int)(end - at) + 6, at - 6);
+    return lines;
+}
+
+static void check_tells_a_standby_that_took_over_from_no_subnet_manager(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const struct lab_sm standby = {
+        .name = "standby", .hca = LAB_SECOND_SM_HCA, .priority = 3, .partitions = NULL};
+    MUST(lab_opensm_start(lab, &standby, &err));
+    must_say(what_check_says_of_the_sm(0), "ok    subnet-manager: master, on this port");
+
+    MUST(lab_opensm_stop(lab, LAB_SM.name, false, &err));
+    MUST(lab_opensm_await_master(lab, standby.name, SCENE_TIMEOUT_MS, &err));
+    const char *said = what_check_says_of_the_sm(1);
+    must_say(said, "warn  subnet-manager: none on this port; the master is 0x000000000010000b: ");
+    must_say(said, "\n      start opensm here, as the standby, or run oneib where ");
+
+    MUST(lab_opensm_stop(lab, standby.name, false, &err));
+    said = what_check_says_of_the_sm(1);
+    must_say(said, "fail  subnet-manager: no subnet manager is master: LID ");
+    must_say(said, "\n      start opensm");
+}
+
 /* oneib is another user of OpenNebula from now on. */
 static void become(const char *session, const char *settings)
 {
@@ -699,6 +747,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_CASE(scene_raise, list_tells_each_clusters_state_on_the_fabric),
         SCENE_CASE(scene_raise, list_without_the_fabric_compares_with_the_file),
+        SCENE_CASE(scene_raise, without_a_subnet_manager_list_and_show_verify_nothing_and_say_so),
+        SCENE_CASE(scene_raise, check_tells_a_standby_that_took_over_from_no_subnet_manager),
         SCENE_CASE(scene_raise, a_member_that_is_unplugged_is_off_the_fabric),
         SCENE_CASE(scene_raise, show_tells_a_clusters_attributes_and_its_attachments),
         SCENE_CASE(scene_raise, show_of_a_sharing_reservation_shows_the_cluster_it_is_in),

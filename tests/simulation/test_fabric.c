@@ -504,6 +504,14 @@ static void without_an_sm_the_error_names_its_lid(void **state)
     oneib_fabric_close(fabric);
 }
 
+static void a_port_that_no_sm_has_set_up_is_not_opened(void **state)
+{
+    (void)state;
+    assert_null(oneib_fabric_open(&options, &err));
+    assert_non_null(
+        strstr(err.text, "is not active (Initialize): no subnet manager is master: start opensm"));
+}
+
 #define role(test)                                                                                 \
     {                                                                                              \
 #test, test, NULL, NULL, NULL                                                              \
@@ -526,6 +534,7 @@ static const struct CMUnitTest roles[] = {
     role(the_walk_says_that_all_was_answered),
     role(the_walk_says_that_something_was_not_answered),
     role(without_an_sm_the_error_names_its_lid),
+    role(a_port_that_no_sm_has_set_up_is_not_opened),
 };
 
 static int play(const char *name)
@@ -551,6 +560,13 @@ static void on_host(struct lab *lab, const char *hca, const char *name)
     if (output.status != 0 || output.timed_out)
         fail_msg("%s on %s: status %d\n%s%s", name, hca, output.status, output.out, output.error);
     lab_output_clear(&output);
+}
+
+/* All that follow have this one's SM. */
+static void before_the_first_sm_the_error_says_that_there_is_none(void **state)
+{
+    on_host(*state, "H1", "a_port_that_no_sm_has_set_up_is_not_opened");
+    ok(lab_opensm_start(*state, &LAB_SM, &err));
 }
 
 static void the_fabric_is_read_from_the_sm_host(void **state)
@@ -646,8 +662,7 @@ static int start(void **state)
     struct lab *lab = lab_open(&fabric, &err);
     *state = lab;
     if (lab && lab_fabric_start(lab, &err) == 0 &&
-        lab_write(lab, "partitions.conf", 0644, partitions, &err) == 0 &&
-        lab_opensm_start(lab, &LAB_SM, &err) == 0)
+        lab_write(lab, "partitions.conf", 0644, partitions, &err) == 0)
         return 0;
     print_error("%s\n", err.text);
     return -1;
@@ -672,6 +687,7 @@ int main(int argc, char **argv)
     if (length < 0)
         return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_the_first_sm_the_error_says_that_there_is_none),
         cmocka_unit_test(the_fabric_is_read_from_the_sm_host),
         cmocka_unit_test(any_host_can_read_the_tables),
         cmocka_unit_test(each_sm_is_told_by_its_state),
