@@ -20,6 +20,7 @@ static void a_tree_shows_its_port_without_the_last_entry_of_the_table(void **sta
     read_attribute(1, "mlx4_0/ports/1/gids/0", value, sizeof value);
     assert_string_equal(value, wanted);
     await_attribute(1, "mlx4_0/ports/1/state", "4: ACTIVE");
+    await_attribute(1, "mlx4_0/ports/1/rate", "10 Gb/sec (4X)"); /* all links of ibsim */
     assert_int_equal(index_in_tree(1, CLOSED), 0);
     assert_true(has_attribute(1, "mlx4_0/ports/1/pkeys/62"));
     assert_false(has_attribute(1, "mlx4_0/ports/1/pkeys/63"));

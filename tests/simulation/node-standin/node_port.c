@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fabric/port_info.h"
 #include "node_standin.h"
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ static bool read_state(const struct node *node, const struct ibmad_port *fabric,
         .state = mad_get_field(data, 0, IB_PORT_STATE_F),
         .lid = mad_get_field(data, 0, IB_PORT_LID_F),
         .sm_lid = mad_get_field(data, 0, IB_PORT_SMLID_F),
+        .gbps = oneib_port_info_active_gbps(data),
     };
     return link->state <= 4;
 }

@@ -32,7 +32,7 @@
 #define VFS_MAX 63
 
 struct node_link {
-    unsigned state, lid, sm_lid;
+    unsigned state, lid, sm_lid, gbps;
 };
 
 struct node {

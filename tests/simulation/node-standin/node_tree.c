@@ -94,11 +94,13 @@ void node_show_pkey(const struct node *node, unsigned index, uint16_t raw)
 void node_show_state(const struct node *node)
 {
     static const char *const names[] = {"0: NOP", "1: DOWN", "2: INIT", "3: ARMED", "4: ACTIVE"};
-    char text[8];
+    char text[32];
     snprintf(text, sizeof text, "0x%x", node->link.lid);
     replace(node, "ports/1/lid", text);
     snprintf(text, sizeof text, "0x%x", node->link.sm_lid);
     replace(node, "ports/1/sm_lid", text);
+    snprintf(text, sizeof text, "%u Gb/sec (4X)", node->link.gbps);
+    replace(node, "ports/1/rate", text);
     replace(node, "ports/1/state", names[node->link.state]);
 }
 
