@@ -4,10 +4,31 @@
 #include "base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool oneib_is_switch(const struct oneib_topology *topology, size_t node)
 {
     return topology->nodes[node].type == ONEIB_NODE_SWITCH;
+}
+
+bool oneib_is_aggregation(const struct oneib_topology *topology, size_t node)
+{
+    return topology->nodes[node].type == ONEIB_NODE_CA &&
+           strcmp(topology->nodes[node].description, "Mellanox Technologies Aggregation Node") == 0;
+}
+
+bool oneib_is_host(const struct oneib_topology *topology, size_t node)
+{
+    return !oneib_is_switch(topology, node) && !oneib_is_aggregation(topology, node);
+}
+
+size_t oneib_count_nodes(const struct oneib_topology *topology,
+                         bool (*is)(const struct oneib_topology *topology, size_t node))
+{
+    size_t count = 0;
+    for (size_t i = 0; i < topology->node_count; i++)
+        count += is(topology, i);
+    return count;
 }
 
 ONEIB_ORDER_BY(compare_ends, struct oneib_end, node, port);

@@ -29,5 +29,11 @@ const struct oneib_end *oneib_ends_of(const struct oneib_ends *ends, size_t node
 void oneib_ends_clear(struct oneib_ends *ends);
 
 bool oneib_is_switch(const struct oneib_topology *topology, size_t node);
+/* What NVIDIA's switches have for SHARP, behind a port of their own: a CA, and no host. By its
+ * NodeDescription. */
+bool oneib_is_aggregation(const struct oneib_topology *topology, size_t node);
+bool oneib_is_host(const struct oneib_topology *topology, size_t node); /* none of both */
+size_t oneib_count_nodes(const struct oneib_topology *topology,
+                         bool (*is)(const struct oneib_topology *topology, size_t node));
 
 #endif

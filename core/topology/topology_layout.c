@@ -60,8 +60,9 @@ static bool touches_level(const struct oneib_topology *topology, const struct on
     size_t count;
     const struct oneib_end *of_node = oneib_ends_of(ends, node, &count);
     for (size_t i = 0; i < count; i++) {
-        bool is_switch = oneib_is_switch(topology, of_node[i].other);
-        if (level == 0 ? !is_switch : is_switch && levels[of_node[i].other] == level)
+        const size_t other = of_node[i].other;
+        if (level == 0 ? oneib_is_host(topology, other)
+                       : oneib_is_switch(topology, other) && levels[other] == level)
             return true;
     }
     return false;
@@ -126,7 +127,7 @@ static void gather_leaf(const struct oneib_topology *topology, const struct onei
     layout->group_of[leaf] = (size_t)(group - layout->groups);
     for (size_t i = 0; i < count; i++) {
         size_t host = of_leaf[i].other;
-        if (!oneib_is_switch(topology, host) && layout->group_of[host] == SIZE_MAX &&
+        if (oneib_is_host(topology, host) && layout->group_of[host] == SIZE_MAX &&
             leaf_of(topology, ends, host) == leaf)
             add_host(layout, group, host);
     }
@@ -137,7 +138,7 @@ static void read_strays(const struct oneib_topology *topology, struct oneib_layo
     struct oneib_group *group = &layout->groups[layout->group_count];
     *group = (struct oneib_group){.leaf = SIZE_MAX, .first = layout->host_count};
     for (size_t i = 0; i < topology->node_count; i++)
-        if (!oneib_is_switch(topology, i) && layout->group_of[i] == SIZE_MAX)
+        if (oneib_is_host(topology, i) && layout->group_of[i] == SIZE_MAX)
             add_host(layout, group, i);
     layout->group_count += group->count > 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Where everything stands in the drawing of a topology: whole pixels, hosts in the groups of their
- * leaf switches at the bottom, further levels of switches above. Private to core/topology.
+ * leaf switches at the bottom, further levels of switches above. Aggregation nodes have no place. Private to core/topology.
  */
 #ifndef ONEIB_TOPOLOGY_TOPOLOGY_LAYOUT_H
 #define ONEIB_TOPOLOGY_TOPOLOGY_LAYOUT_H

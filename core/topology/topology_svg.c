@@ -458,9 +458,11 @@ static const char *plural(size_t count)
 
 static void put_header(struct svg_drawing *drawing)
 {
-    size_t hosts = drawing->layout.host_count;
-    size_t switches = drawing->topology->node_count - hosts, links = drawing->ends.count / 2;
-    size_t clusters = drawing->marks.cluster_count;
+    const struct oneib_topology *topology = drawing->topology;
+    const size_t hosts = drawing->layout.host_count, links = drawing->ends.count / 2;
+    const size_t switches = oneib_count_nodes(topology, oneib_is_switch);
+    const size_t aggregation = oneib_count_nodes(topology, oneib_is_aggregation);
+    const size_t clusters = drawing->marks.cluster_count;
     oneib_text_printf(drawing->text,
                       "<text x=\"%d\" y=\"38\" font-size=\"21\" font-weight=\"700\" "
                       "fill=\"#0f172a\">InfiniBand fabric</text>\n"
@@ -468,6 +470,9 @@ static void put_header(struct svg_drawing *drawing)
                       "%zu switch%s, %zu link%s",
                       MARGIN, MARGIN, hosts, plural(hosts), switches, switches == 1 ? "" : "es",
                       links, plural(links));
+    if (aggregation > 0)
+        oneib_text_printf(drawing->text, ", %zu aggregation node%s (SHARP, not drawn)", aggregation,
+                          plural(aggregation));
     if (drawing->marked)
         oneib_text_printf(drawing->text, ", %zu virtual cluster%s", clusters, plural(clusters));
     put(drawing, "</text>\n");

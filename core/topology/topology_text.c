@@ -15,17 +15,19 @@ struct text_drawing {
     struct oneib_text *text;
 };
 
-static const char *type_name(uint8_t type)
+static const char *type_name(const struct oneib_topology *topology, size_t node)
 {
-    if (type == ONEIB_NODE_SWITCH)
+    if (oneib_is_switch(topology, node))
         return "switch";
-    return type == ONEIB_NODE_ROUTER ? "router" : "host";
+    if (oneib_is_aggregation(topology, node))
+        return "aggregation node";
+    return topology->nodes[node].type == ONEIB_NODE_ROUTER ? "router" : "host";
 }
 
 static void append_node(struct text_drawing *drawing, size_t index)
 {
     const struct oneib_topology_node *node = &drawing->topology->nodes[index];
-    oneib_text_printf(drawing->text, "%s \"", type_name(node->type));
+    oneib_text_printf(drawing->text, "%s \"", type_name(drawing->topology, index));
     oneib_text_append_escaped(drawing->text, node->description, sizeof(node->description));
     oneib_text_append(drawing->text, "\"");
 }
@@ -107,11 +109,12 @@ static void append_legend(struct text_drawing *drawing)
 static void append_counts(struct text_drawing *drawing)
 {
     const struct oneib_topology *topology = drawing->topology;
-    size_t switches = 0;
-    for (size_t i = 0; i < topology->node_count; i++)
-        switches += oneib_is_switch(topology, i);
-    oneib_text_printf(drawing->text, "hosts %zu, switches %zu, links %zu\n",
-                      topology->node_count - switches, switches, topology->link_count);
+    const size_t aggregation = oneib_count_nodes(topology, oneib_is_aggregation);
+    oneib_text_printf(drawing->text, "hosts %zu", oneib_count_nodes(topology, oneib_is_host));
+    if (aggregation > 0)
+        oneib_text_printf(drawing->text, ", aggregation nodes %zu", aggregation);
+    oneib_text_printf(drawing->text, ", switches %zu, links %zu\n",
+                      oneib_count_nodes(topology, oneib_is_switch), topology->link_count);
 }
 
 static void append_all(struct text_drawing *drawing)

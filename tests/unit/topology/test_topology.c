@@ -577,6 +577,27 @@ static void the_svg_is_well_formed_and_stands_alone_at_every_size(void **state)
     }
 }
 
+/* NVIDIA's switches have one behind a port of their own, spines too. */
+static void an_aggregation_node_is_no_host_and_makes_no_leaf(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 2, 2, 1);
+    const size_t node = add_host(&fabric, "Mellanox Technologies Aggregation Node");
+    add_link(&fabric, 6, 41, node, 1); /* the spine */
+    char *svg = draw(oneib_topology_svg, &fabric), *text = draw(oneib_topology_text, &fabric);
+    char *dot = draw(oneib_topology_dot, &fabric);
+    assert_has(svg, ">4 hosts, 3 switches, 7 links, 1 aggregation node (SHARP, not drawn)");
+    assert_lacks(svg, "Mellanox");
+    assert_has(text, "   41  aggregation node \"Mellanox Technologies Aggregation Node\" port 1");
+    assert_has(text, "hosts 4, aggregation nodes 1, switches 3, links 7\n");
+    assert_has(dot, "  n6 -- n4 "); /* the spine above the leaf */
+    free(svg);
+    free(dot);
+    free(text);
+    clear(&fabric);
+}
+
 static const char *const hostile[] = {
     "</text><script>alert(1)</script>",
     "\" onload=\"x",
@@ -831,6 +852,7 @@ int main(void)
         cmocka_unit_test(a_port_in_several_clusters_has_as_many_segments),
         cmocka_unit_test(without_a_partition_table_there_is_no_legend),
         cmocka_unit_test(the_svg_is_well_formed_and_stands_alone_at_every_size),
+        cmocka_unit_test(an_aggregation_node_is_no_host_and_makes_no_leaf),
         cmocka_unit_test(hostile_descriptions_stay_text_in_the_svg),
         cmocka_unit_test(hostile_descriptions_stay_in_their_quotes_in_dot),
         cmocka_unit_test(hostile_names_of_networks_stay_text_and_are_cut_in_every_drawing),
