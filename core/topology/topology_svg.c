@@ -137,6 +137,20 @@ static void put_switch_link(struct svg_drawing *drawing, const struct oneib_end 
               spread(upper, high_before + nth, high_count), bottom, end->levels);
 }
 
+/* A cable from a node to itself, at the right of its box. */
+static void put_loop(struct svg_drawing *drawing, const struct oneib_end *end)
+{
+    const struct oneib_box *box = &drawing->layout.boxes[end->node];
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dc16 -6 16 %d 0 %d\"", box->x + box->width,
+                      box->y + box->height / 3, box->height / 3 + 6, box->height / 3);
+    close_link(drawing, end->levels);
+}
+
+static bool is_loop(const struct oneib_end *end)
+{
+    return end->node == end->other && end->port < end->other_port;
+}
+
 /* Each link from its lower end; of two equal ones from the first. */
 static bool is_lower(const struct svg_drawing *drawing, const struct oneib_end *end)
 {
@@ -166,7 +180,10 @@ static void put_links_between_switches(struct svg_drawing *drawing)
         if (!oneib_is_switch(drawing->topology, node))
             continue;
         for (size_t i = 0; i < count; i++)
-            if (oneib_is_switch(drawing->topology, ends[i].other) && is_lower(drawing, &ends[i]))
+            if (is_loop(&ends[i]))
+                put_loop(drawing, &ends[i]);
+            else if (oneib_is_switch(drawing->topology, ends[i].other) &&
+                     is_lower(drawing, &ends[i]))
                 put_switch_link(drawing, &ends[i], parallel_before(ends, i));
     }
     put(drawing, "</g>\n");
@@ -252,7 +269,9 @@ static void put_further_links(struct svg_drawing *drawing, size_t host)
     const size_t leaf = group_of(drawing, host)->leaf;
     for (size_t i = 0; i < count; i++) {
         size_t other = ends[i].other;
-        if (other != leaf && (oneib_is_switch(drawing->topology, other) || other > host))
+        if (is_loop(&ends[i]))
+            put_loop(drawing, &ends[i]);
+        else if (other != leaf && (oneib_is_switch(drawing->topology, other) || other > host))
             put_further_link(drawing, host, &ends[i]);
     }
 }

@@ -598,6 +598,22 @@ static void an_aggregation_node_is_no_host_and_makes_no_leaf(void **state)
     clear(&fabric);
 }
 
+static void a_cable_from_a_node_to_itself_is_drawn(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 1, 2, 0);
+    char *without = draw(oneib_topology_svg, &fabric);
+    add_link(&fabric, 2, 10, 2, 11);
+    add_link(&fabric, 0, 2, 0, 3);
+    char *with = draw(oneib_topology_svg, &fabric);
+    assert_int_equal(occurrences(with, "<path d="), occurrences(without, "<path d=") + 2);
+    assert_well_formed(with);
+    free(with);
+    free(without);
+    clear(&fabric);
+}
+
 static const char *const hostile[] = {
     "</text><script>alert(1)</script>",
     "\" onload=\"x",
@@ -853,6 +869,7 @@ int main(void)
         cmocka_unit_test(without_a_partition_table_there_is_no_legend),
         cmocka_unit_test(the_svg_is_well_formed_and_stands_alone_at_every_size),
         cmocka_unit_test(an_aggregation_node_is_no_host_and_makes_no_leaf),
+        cmocka_unit_test(a_cable_from_a_node_to_itself_is_drawn),
         cmocka_unit_test(hostile_descriptions_stay_text_in_the_svg),
         cmocka_unit_test(hostile_descriptions_stay_in_their_quotes_in_dot),
         cmocka_unit_test(hostile_names_of_networks_stay_text_and_are_cut_in_every_drawing),
