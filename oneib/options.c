@@ -31,6 +31,7 @@ static const struct {
     [ONEIB_OPTION_LINKS] = {"links", false},
     [ONEIB_OPTION_MEASURED] = {"measured", false},
     [ONEIB_OPTION_SECONDS] = {"seconds", true},
+    [ONEIB_OPTION_CLUSTER] = {"cluster", true},
 };
 
 /* Where the parser is. */

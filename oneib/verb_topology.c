@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "cluster/port_index.h"
 #include "fabric/discover.h"
 #include "fabric/routes_read.h"
 #include "oneib/command_read.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
+#include "oneib/pick.h"
 #include "sm/kind.h"
 #include "sync/classes.h"
 #include "sync/sharing.h"
@@ -40,6 +42,7 @@ struct picture {
     const char *source;
     struct oneib_classes classes;
     const char *class_of[ONEIB_QOS_SLS]; /* what topology.classes is then */
+    uint32_t shown;                      /* what topology.shown is, with --cluster */
 };
 
 static enum oneib_exit choose_format(const struct oneib_run *run, drawing *draw,
@@ -49,6 +52,8 @@ static enum oneib_exit choose_format(const struct oneib_run *run, drawing *draw,
     if (wanted && run->json)
         return oneib_usage(run->verb, err, "--format and --json exclude each other");
 
+    if (oneib_given(run, ONEIB_OPTION_CLUSTER) && (!wanted || strcmp(wanted, "text") == 0))
+        return oneib_usage(run->verb, err, "--cluster needs --format svg or --format dot");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(wanted ? wanted : "text", formats[i].name) == 0) {
             *draw = formats[i].draw;
@@ -124,6 +129,46 @@ static bool take_from_file(struct picture *picture)
     picture->table = &picture->in_force;
     picture->source = "file";
     return true;
+}
+
+/* A word of digits is an id, as for 'show'. */
+static int find_network(const struct picture *picture, const char *word, uint32_t *id,
+                        struct oneib_error *err)
+{
+    uint64_t number;
+    if (oneib_parse_decimal(word, UINT32_MAX, &number)) {
+        *id = (uint32_t)number;
+        return 0;
+    }
+    return picture->cloud
+               ? oneib_pick_network(picture->cloud, word, id, err)
+               : oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                            "names of networks are not known without OpenNebula: --cluster takes "
+                            "the id");
+}
+
+/* A reservation that shares its parent's partition is in the parent's cluster. */
+static int choose_cluster(const struct oneib_run *run, struct picture *picture,
+                          struct oneib_error *err)
+{
+    const char *word = run->values[ONEIB_OPTION_CLUSTER];
+    uint32_t id;
+    if (!word)
+        return 0;
+    if (find_network(picture, word, &picture->shown, err) < 0)
+        return -1;
+    const struct oneib_cluster *cluster =
+        picture->cloud ? oneib_desired_cluster(&picture->snapshot.desired, picture->shown) : NULL;
+    if (cluster)
+        picture->shown = cluster->network_id;
+    for (size_t i = 0; picture->table && i < picture->table->count; i++)
+        if (oneib_cluster_name_parse(picture->table->items[i].name, &id) && id == picture->shown) {
+            picture->topology.shown = &picture->shown;
+            return 0;
+        }
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                      "network %u has no virtual cluster; 'oneib list' shows those there are",
+                      picture->shown);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -309,7 +354,7 @@ static int draw_fabric(const struct oneib_run *run, struct picture *picture, dra
         take_from_file(picture);
     else
         add_virtual_ports(picture);
-    if (take_classes(picture, err) < 0)
+    if (choose_cluster(run, picture, err) < 0 || take_classes(picture, err) < 0)
         return -1;
     take_levels_of_links(picture);
     return print(run, picture, draw, err);
@@ -335,9 +380,11 @@ static enum oneib_exit run_topology(const struct oneib_run *run, struct oneib_er
 const struct oneib_verb oneib_verb_topology = {
     .name = "topology",
     .summary = "the fabric's graph, with its virtual clusters",
-    .help = "usage: oneib topology [--format text|dot|svg] [--json]\n"
+    .help = "usage: oneib topology [--format text|dot|svg] [--cluster ID|NAME] [--json]\n"
             "\n"
-            "  --format F  text (default), dot (for graphviz) or svg\n"
+            "  --format F   text (default), dot (for graphviz) or svg\n"
+            "  --cluster C  dot and svg: colour this network's cluster, all others are grey.\n"
+            "               Else the first 21 (dot: 7) have a mark each, the others are grey\n"
             "\n"
             "Clusters are OpenNebula's when oned answers, else those of the file in force,\n"
             "which knows the networks' numbers alone. With qos.classes in oneib.conf each has\n"
@@ -345,6 +392,6 @@ const struct oneib_verb oneib_verb_topology = {
             "\n"
             "example:\n"
             "  $ oneib topology --format svg > fabric.svg\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORMAT),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORMAT) | ONEIB_TAKES(ONEIB_OPTION_CLUSTER),
     .run = run_topology,
 };

@@ -40,6 +40,9 @@ struct oneib_topology {
     /* Borrowed: by SL (ONEIB_QOS_SLS of them) the name of its class, NULL where it is none's. NULL:
      * there are no classes, and drawings are silent about levels. */
     const char *const *classes;
+    /* Borrowed: the network whose cluster alone is marked in pictures, the others are grey. NULL:
+     * as many have a mark of their own as there are marks. */
+    const uint32_t *shown;
 };
 
 /* Adds the virtual ports that were read with the subnet. */
@@ -48,7 +51,8 @@ void oneib_topology_add_vports(struct oneib_topology *topology, const struct one
 /*
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
  * (partitions "one<ID>") that list its GUID, or a virtual port's that it has shown, or else a VF's
- * of a VM on its host: in text by network, in dot and SVG by colour, with a legend. `cloud`
+ * of a VM on its host: in text by network, in dot and SVG by colour, with a legend; no two clusters
+ * have one mark, and what is left is grey. `cloud`
  * (sorted) knows the networks' names; NULL, or a network that it lacks: the number alone. With
  * topology->classes clusters are shown with their class and SL, and links with those of the
  * clusters that use them; dot and SVG have the links' in their titles. Descriptions and names are

@@ -18,6 +18,12 @@ struct dot_drawing {
     struct oneib_text *text;
 };
 
+static const char *colour_of(const struct oneib_marks *marks, size_t cluster)
+{
+    const size_t colour = marks->clusters[cluster].colour;
+    return colour == ONEIB_GREY ? ONEIB_PALETTE_GREY : oneib_palette_colour(colour);
+}
+
 /* One colour for each virtual cluster of each of the node's ports. */
 static size_t append_colours(struct dot_drawing *drawing, size_t node)
 {
@@ -28,7 +34,7 @@ static size_t append_colours(struct dot_drawing *drawing, size_t node)
         const struct oneib_mark *marks = oneib_marks_of(&drawing->marks, ends[i].guid, &count);
         for (size_t k = 0; k < count; k++)
             oneib_text_printf(drawing->text, "%s%s", shown++ ? ":" : ", fillcolor=\"",
-                              oneib_palette_colour(marks[k].cluster));
+                              colour_of(&drawing->marks, marks[k].cluster));
     }
     return shown;
 }
@@ -75,14 +81,21 @@ static void append_legend(struct dot_drawing *drawing)
                                      "cellspacing=\"3\">");
     for (size_t i = 0; i < drawing->marks.cluster_count; i++) {
         const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[i];
+        if (cluster->colour == ONEIB_GREY)
+            continue;
         oneib_text_printf(drawing->text, "<tr><td bgcolor=\"%s\">    </td><td align=\"left\">",
-                          oneib_palette_colour(i));
+                          oneib_palette_colour(cluster->colour));
         oneib_append_xml(drawing->text, oneib_cluster_label(cluster), NAME_COLUMNS);
         oneib_text_printf(drawing->text, "</td><td align=\"left\">network %" PRIu32 ", 0x%04x",
                           cluster->network_id, cluster->partition->pkey);
         oneib_append_level(drawing->text, drawing->topology, cluster->partition->sl, ", ");
         oneib_text_append(drawing->text, "</td></tr>");
     }
+    if (drawing->marks.grey > 0)
+        oneib_text_printf(drawing->text,
+                          "<tr><td bgcolor=\"" ONEIB_PALETTE_GREY
+                          "\">    </td><td align=\"left\">%zu other%s</td><td></td></tr>",
+                          drawing->marks.grey, drawing->marks.grey == 1 ? "" : "s");
     oneib_text_append(drawing->text, "</table>>];\n");
 }
 
@@ -107,6 +120,7 @@ void oneib_topology_dot(const struct oneib_topology *topology,
     struct dot_drawing drawing = {.topology = topology, .text = text};
     oneib_ends_make(topology, &drawing.ends);
     oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks);
+    oneib_marks_colour(&drawing.marks, topology, ONEIB_PALETTE_SIZE);
     oneib_layout_make(topology, &drawing.ends, &drawing.layout);
     append_graph(&drawing);
     oneib_layout_clear(&drawing.layout);

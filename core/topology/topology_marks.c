@@ -182,6 +182,18 @@ void oneib_marks_make(const struct oneib_topology *topology, const struct oneib_
     free(ports);
 }
 
+void oneib_marks_colour(struct oneib_marks *marks, const struct oneib_topology *topology,
+                        size_t colours)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < marks->cluster_count; i++) {
+        struct oneib_marked_cluster *cluster = &marks->clusters[i];
+        const bool is_shown = !topology->shown || *topology->shown == cluster->network_id;
+        cluster->colour = is_shown && used < colours ? used++ : ONEIB_GREY;
+    }
+    marks->grey = marks->cluster_count - used;
+}
+
 const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,
                                         size_t *count)
 {

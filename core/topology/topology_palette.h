@@ -9,7 +9,9 @@
 
 #define ONEIB_PALETTE_SIZE 7
 
-/* Colour of the n-th cluster, "#rrggbb"; they repeat after ONEIB_PALETTE_SIZE. */
+#define ONEIB_PALETTE_GREY "#94a3b8" /* of what has no colour of its own */
+
+/* The n-th colour, "#rrggbb"; they repeat after ONEIB_PALETTE_SIZE. */
 const char *oneib_palette_colour(size_t n);
 /* Black is easier to read on it than white. */
 bool oneib_palette_is_light(size_t n);

@@ -16,12 +16,13 @@
 #define SEGMENT_NAME_MIN 4 /* columns: less of a longer name says nothing */
 #define LEGEND_NAME 26     /* columns of text */
 #define TITLE_NAME 64
-#define LEGEND_MAX 60
 #define DESCRIPTION_MAX 64
 #define CORNER 7 /* of a switch */
 
-/* Clusters beyond the colours of the palette repeat them with stripes, then with dots. */
+/* Clusters beyond the colours of the palette repeat them with stripes, then with dots; those beyond
+ * that are grey. */
 #define TEXTURES 3
+#define COLOURS ((size_t)ONEIB_PALETTE_SIZE * TEXTURES)
 
 struct svg_drawing {
     const struct oneib_topology *topology;
@@ -39,29 +40,30 @@ static void put(struct svg_drawing *drawing, const char *string)
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
-static size_t texture_of(size_t cluster)
+static size_t texture_of(size_t colour)
 {
-    return cluster / ONEIB_PALETTE_SIZE % TEXTURES;
+    return colour / ONEIB_PALETTE_SIZE;
 }
 
-static void put_fill(struct svg_drawing *drawing, size_t cluster)
+static void put_fill(struct svg_drawing *drawing, size_t colour)
 {
-    if (texture_of(cluster) == 0)
-        oneib_text_printf(drawing->text, "fill=\"%s\"", oneib_palette_colour(cluster));
+    if (colour == ONEIB_GREY)
+        put(drawing, "fill=\"" ONEIB_PALETTE_GREY "\"");
+    else if (texture_of(colour) == 0)
+        oneib_text_printf(drawing->text, "fill=\"%s\"", oneib_palette_colour(colour));
     else
-        oneib_text_printf(drawing->text, "fill=\"url(#c%zu)\"",
-                          cluster % (ONEIB_PALETTE_SIZE * TEXTURES));
+        oneib_text_printf(drawing->text, "fill=\"url(#c%zu)\"", colour);
 }
 
-static void put_texture(struct svg_drawing *drawing, size_t cluster)
+static void put_texture(struct svg_drawing *drawing, size_t colour)
 {
     oneib_text_printf(
         drawing->text,
         "<pattern id=\"c%zu\" width=\"6\" height=\"6\" "
         "patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"%s\"/>",
-        cluster, oneib_palette_colour(cluster));
+        colour, oneib_palette_colour(colour));
     put(drawing,
-        texture_of(cluster) == 1
+        texture_of(colour) == 1
             ? "<path d=\"M-1 1 1-1M-1 7 7-1M5 7 7 5\" stroke=\"#fff\" stroke-width=\"1.6\"/>"
             : "<circle cx=\"3\" cy=\"3\" r=\"1.5\" fill=\"#fff\"/>");
     put(drawing, "</pattern>");
@@ -69,9 +71,9 @@ static void put_texture(struct svg_drawing *drawing, size_t cluster)
 
 static void put_textures(struct svg_drawing *drawing)
 {
-    size_t count = drawing->marks.cluster_count;
+    const size_t count = drawing->marks.cluster_count - drawing->marks.grey;
     put(drawing, "<defs>");
-    for (size_t i = ONEIB_PALETTE_SIZE; i < count && i < ONEIB_PALETTE_SIZE * TEXTURES; i++)
+    for (size_t i = ONEIB_PALETTE_SIZE; i < count; i++)
         put_texture(drawing, i);
     put(drawing, "</defs>\n");
 }
@@ -341,19 +343,27 @@ static void put_panels(struct svg_drawing *drawing)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-static void put_segment_name(struct svg_drawing *drawing, size_t cluster,
-                             const struct oneib_box *box)
+static bool is_dark(size_t colour)
 {
-    const char *name = oneib_cluster_label(&drawing->marks.clusters[cluster]);
+    return colour < ONEIB_PALETTE_SIZE && !oneib_palette_is_light(colour);
+}
+
+/* On a texture the letters have a rim. */
+static void put_segment_name(struct svg_drawing *drawing, size_t index, const struct oneib_box *box)
+{
+    const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[index];
+    const char *name = oneib_cluster_label(cluster);
     const size_t room = box->width > 4 ? (size_t)(box->width - 4) / 6 : 0;
-    if (box->height < 12 || texture_of(cluster) ||
-        (room < SEGMENT_NAME_MIN && oneib_columns_of(name) > room))
+    if (box->height < 12 || (room < SEGMENT_NAME_MIN && oneib_columns_of(name) > room))
         return;
     oneib_text_printf(drawing->text,
-                      "<text x=\"%d\" y=\"%d\" font-size=\"10\" font-weight=\"600\" fill=\"%s\" "
+                      "<text x=\"%d\" y=\"%d\" font-size=\"10\" font-weight=\"600\" fill=\"%s\"%s "
                       "text-anchor=\"middle\">",
                       centre(box), box->y + box->height - 4,
-                      oneib_palette_is_light(cluster) ? "#0f172a" : "#fff");
+                      is_dark(cluster->colour) ? "#fff" : "#0f172a",
+                      cluster->colour != ONEIB_GREY && texture_of(cluster->colour)
+                          ? " stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
+                          : "");
     oneib_append_xml(drawing->text, name, room);
     put(drawing, "</text>");
 }
@@ -374,7 +384,7 @@ static void put_port(struct svg_drawing *drawing, oneib_guid guid, const struct 
         struct oneib_box segment = {left, bar->y, right - left, bar->height};
         oneib_text_printf(drawing->text, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ",
                           segment.x, segment.y, segment.width, segment.height);
-        put_fill(drawing, marks[i].cluster);
+        put_fill(drawing, drawing->marks.clusters[marks[i].cluster].colour);
         put(drawing, "/>");
         put_segment_name(drawing, marks[i].cluster, &segment);
     }
@@ -475,6 +485,20 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
+static void put_caption(struct svg_drawing *drawing)
+{
+    const size_t grey = drawing->marks.grey;
+    oneib_text_printf(drawing->text, "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">",
+                      MARGIN);
+    put(drawing, "Colours are virtual clusters: ports reach each other only where they share one.");
+    if (grey > 0)
+        oneib_text_printf(drawing->text,
+                          " Grey stands for %zu cluster%s, and says nothing of who reaches whom: "
+                          "--cluster shows one.",
+                          grey, plural(grey));
+    put(drawing, "</text>\n");
+}
+
 static void put_header(struct svg_drawing *drawing)
 {
     const struct oneib_topology *topology = drawing->topology;
@@ -496,19 +520,14 @@ static void put_header(struct svg_drawing *drawing)
         oneib_text_printf(drawing->text, ", %zu virtual cluster%s", clusters, plural(clusters));
     put(drawing, "</text>\n");
     if (clusters > 0)
-        oneib_text_printf(
-            drawing->text,
-            "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">Colours are virtual "
-            "clusters: ports reach each other only where they share one.</text>\n",
-            MARGIN);
+        put_caption(drawing);
 }
 
+/* The clusters with a colour, the grey ones, and ports in none. */
 static size_t legend_entries(const struct svg_drawing *drawing)
 {
-    size_t clusters = drawing->marks.cluster_count;
-    if (!drawing->marked)
-        return 0;
-    return (clusters < LEGEND_MAX ? clusters : LEGEND_MAX) + 1; /* and one for ports without */
+    const struct oneib_marks *marks = &drawing->marks;
+    return drawing->marked ? marks->cluster_count - marks->grey + (marks->grey > 0) + 1 : 0;
 }
 
 static size_t legend_columns(const struct svg_drawing *drawing)
@@ -539,33 +558,47 @@ static void put_legend_class(struct svg_drawing *drawing, uint8_t sl, int x)
     put(drawing, "</tspan>");
 }
 
+/* NULL: the grey ones, or ports in none. */
+static const struct oneib_marked_cluster *coloured(const struct svg_drawing *drawing, size_t colour)
+{
+    for (size_t i = 0; i < drawing->marks.cluster_count; i++)
+        if (drawing->marks.clusters[i].colour == colour)
+            return &drawing->marks.clusters[i];
+    return NULL;
+}
+
+static void put_legend_cluster(struct svg_drawing *drawing,
+                               const struct oneib_marked_cluster *cluster, int x)
+{
+    put(drawing, "<tspan font-weight=\"600\">");
+    oneib_append_xml(drawing->text, oneib_cluster_label(cluster), LEGEND_NAME);
+    oneib_text_printf(drawing->text,
+                      "</tspan><tspan x=\"%d\" dy=\"15\" font-size=\"11\" fill=\"#64748b\">"
+                      "network %" PRIu32 ", P_Key 0x%04x, %zu port%s</tspan>",
+                      x, cluster->network_id, cluster->partition->pkey, cluster->ports,
+                      plural(cluster->ports));
+    put_legend_class(drawing, cluster->partition->sl, x);
+}
+
 static void put_legend_entry(struct svg_drawing *drawing, size_t index, int x, int y)
 {
-    bool last = index + 1 == legend_entries(drawing);
+    const struct oneib_marked_cluster *cluster = coloured(drawing, index);
+    const bool last = index + 1 == legend_entries(drawing);
     oneib_text_printf(drawing->text, "<rect x=\"%d\" y=\"%d\" width=\"22\" height=\"14\" rx=\"3\" ",
                       x, y);
     if (last)
         put(drawing, "fill=\"#e2e8f0\"");
     else
-        put_fill(drawing, index);
+        put_fill(drawing, cluster ? index : ONEIB_GREY);
     oneib_text_printf(drawing->text, "/><text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#0f172a\">",
                       x + 30, y + 11);
-    if (!last) {
-        const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[index];
-        put(drawing, "<tspan font-weight=\"600\">");
-        oneib_append_xml(drawing->text, oneib_cluster_label(cluster), LEGEND_NAME);
-        oneib_text_printf(drawing->text,
-                          "</tspan><tspan x=\"%d\" dy=\"15\" font-size=\"11\" fill=\"#64748b\">"
-                          "network %" PRIu32 ", P_Key 0x%04x, %zu port%s</tspan>",
-                          x + 30, cluster->network_id, cluster->partition->pkey, cluster->ports,
-                          plural(cluster->ports));
-        put_legend_class(drawing, cluster->partition->sl, x + 30);
-    } else if (drawing->marks.cluster_count > LEGEND_MAX) {
-        oneib_text_printf(drawing->text, "none; %zu more are not listed",
-                          drawing->marks.cluster_count - LEGEND_MAX);
-    } else {
+    if (cluster)
+        put_legend_cluster(drawing, cluster, x + 30);
+    else if (last)
         put(drawing, "a port in none of them");
-    }
+    else
+        oneib_text_printf(drawing->text, "%zu other%s", drawing->marks.grey,
+                          plural(drawing->marks.grey));
     put(drawing, "</text>\n");
 }
 
@@ -613,6 +646,7 @@ void oneib_topology_svg(const struct oneib_topology *topology,
     struct svg_drawing drawing = {.topology = topology, .marked = table != NULL, .text = text};
     oneib_ends_make(topology, &drawing.ends);
     oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks);
+    oneib_marks_colour(&drawing.marks, topology, COLOURS);
     oneib_layout_make(topology, &drawing.ends, &drawing.layout);
     put_picture(&drawing);
     oneib_layout_clear(&drawing.layout);

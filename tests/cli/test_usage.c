@@ -116,6 +116,7 @@ static void color_and_format_have_few_values(void **state)
     refused(RUN("list", "--color", "blue"), "--color is auto, always or never");
     refused(RUN("topology", "--format", "png"), "--format is text, dot or svg");
     refused(RUN("topology", "--format=svg", "--color=no"), "--color is");
+    refused(RUN("topology", "--cluster", "red"), "--cluster needs --format svg or --format dot");
 }
 
 static void a_usage_error_is_json_too(void **state)

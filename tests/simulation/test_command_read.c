@@ -478,6 +478,13 @@ static void topology_shows_where_clusters_are(void **state)
     assert_string_equal((const char *)xmlDocGetRootElement(document)->name, "svg");
     xmlFreeDoc(document);
     must_say(svg->out, "port 1 0x0000000000100005: red, blue</title>");
+
+    const char *chosen = ONEIB(0, "topology", "--format", "dot", "--cluster", "blue")->out;
+    must_say(chosen, ">network 2, 0x0102<");
+    must_say(chosen, ">1 other<");
+    must_say(ONEIB(0, "topology", "--format", "dot", "--cluster", "1")->out, ">network 1, 0x0101<");
+    must_say(ONEIB(3, "topology", "--format", "dot", "--cluster", "77")->error,
+             "network 77 has no virtual cluster");
 }
 
 static void topology_falls_back_to_the_file_when_oned_is_silent(void **state)

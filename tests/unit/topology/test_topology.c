@@ -577,6 +577,88 @@ static void the_svg_is_well_formed_and_stands_alone_at_every_size(void **state)
     }
 }
 
+/* The legend's fills, one a line, in its order: "#0072b2\n". */
+static void legend_fills(const char *svg, char *fills, size_t size)
+{
+    const char *at = strstr(svg, ">Virtual clusters</text>");
+    assert_non_null(at);
+    for (fills[0] = '\0'; (at = strstr(at, "rx=\"3\" fill=\"")); at++) {
+        const char *fill = at + strlen("rx=\"3\" fill=\"");
+        const size_t used = strlen(fills);
+        snprintf(fills + used, size - used, "%.*s\n", (int)strcspn(fill, "\""), fill);
+    }
+}
+
+#define GREY "#94a3b8\n"
+#define IN_NONE "#e2e8f0\n"
+
+static void more_clusters_than_marks_are_grey_and_no_mark_is_two_clusters(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    char fills[2048], line[32];
+    build_tree(&fabric, 2, 4, 2);
+    mark_some(&fabric, 30);
+    char *svg = draw(oneib_topology_svg, &fabric), *dot = draw(oneib_topology_dot, &fabric);
+    legend_fills(svg, fills, sizeof fills);
+    assert_int_equal(occurrences(fills, "\n"), 21 + 2);
+    for (const char *at = fills; *at; at += strlen(line)) {
+        snprintf(line, sizeof line, "%.*s\n", (int)strcspn(at, "\n"), at);
+        assert_int_equal(occurrences(fills, line), 1);
+    }
+    assert_string_equal(fills + strlen(fills) - strlen(GREY IN_NONE), GREY IN_NONE);
+    assert_has(svg, ">9 others<");
+    assert_has(svg, " Grey stands for 9 clusters, and says nothing of who reaches whom");
+    assert_int_equal(occurrences(dot, "<td bgcolor=\"#0072b2\""), 1);
+    assert_has(dot, "23 others");
+    assert_well_formed(svg);
+    free(svg);
+    free(dot);
+    clear(&fabric);
+}
+
+static void a_chosen_cluster_is_the_only_one_with_a_colour(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    char fills[256];
+    const uint32_t shown = 7;
+    build_tree(&fabric, 2, 4, 2);
+    mark_some(&fabric, 9);
+    fabric.topology.shown = &shown;
+    char *svg = draw(oneib_topology_svg, &fabric), *dot = draw(oneib_topology_dot, &fabric);
+    legend_fills(svg, fills, sizeof fills);
+    assert_string_equal(fills, "#0072b2\n" GREY IN_NONE);
+    assert_has(svg, ">network 7, P_Key 0x0008");
+    assert_has(svg, "Grey stands for 8 clusters");
+    assert_has(dot, ">network 7, 0x0008<");
+    assert_lacks(dot, "#e69f00");
+    free(svg);
+    free(dot);
+    clear(&fabric);
+}
+
+/* A colour tells which cluster it is also where it has a texture. */
+static void a_cell_with_room_has_its_clusters_name_whatever_its_texture(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 1, 20, 0);
+    for (unsigned k = 0; k < 20; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "one%u", k + 100);
+        add_member(add_partition(&fabric, name, (oneib_pkey)(k + 1)), port_guid(&fabric, k, 1));
+    }
+    char *svg = draw(oneib_topology_svg, &fabric);
+    for (unsigned k = 0; k < 20; k++) {
+        char cell[32];
+        snprintf(cell, sizeof cell, ">one%u</text>", k + 100);
+        assert_int_equal(occurrences(svg, cell), 1);
+    }
+    free(svg);
+    clear(&fabric);
+}
+
 /* NVIDIA's switches have one behind a port of their own, spines too. */
 static void an_aggregation_node_is_no_host_and_makes_no_leaf(void **state)
 {
@@ -868,6 +950,9 @@ int main(void)
         cmocka_unit_test(a_port_in_several_clusters_has_as_many_segments),
         cmocka_unit_test(without_a_partition_table_there_is_no_legend),
         cmocka_unit_test(the_svg_is_well_formed_and_stands_alone_at_every_size),
+        cmocka_unit_test(more_clusters_than_marks_are_grey_and_no_mark_is_two_clusters),
+        cmocka_unit_test(a_chosen_cluster_is_the_only_one_with_a_colour),
+        cmocka_unit_test(a_cell_with_room_has_its_clusters_name_whatever_its_texture),
         cmocka_unit_test(an_aggregation_node_is_no_host_and_makes_no_leaf),
         cmocka_unit_test(a_cable_from_a_node_to_itself_is_drawn),
         cmocka_unit_test(hostile_descriptions_stay_text_in_the_svg),
