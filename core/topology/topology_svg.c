@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/topology.h"
+#include "topology/topology_svg.h"
 
-#include "topology/topology_layout.h"
 #include "topology/topology_levels.h"
-#include "topology/topology_marks.h"
 #include "topology/topology_palette.h"
 #include <inttypes.h>
 
 #define FONT "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
-#define MARGIN 32
-#define LEGEND_TITLE 30
-#define LEGEND_ROW 38
-#define LEGEND_CLASS 14 /* more, with a line for the class */
-#define LEGEND_COLUMN 250
 #define SEGMENT_NAME_MIN 4 /* columns: less of a longer name says nothing */
-#define LEGEND_NAME 26     /* columns of text */
 #define TITLE_NAME 64
 #define DESCRIPTION_MAX 64
 #define CORNER 7 /* of a switch */
@@ -24,16 +16,7 @@
 #define TEXTURES 3
 #define COLOURS ((size_t)ONEIB_PALETTE_SIZE * TEXTURES)
 
-struct svg_drawing {
-    const struct oneib_topology *topology;
-    struct oneib_ends ends;
-    struct oneib_marks marks;
-    struct oneib_layout layout;
-    bool marked; /* a partition table was given */
-    struct oneib_text *text;
-};
-
-static void put(struct svg_drawing *drawing, const char *string)
+static void put(struct oneib_svg *drawing, const char *string)
 {
     oneib_text_append(drawing->text, string);
 }
@@ -45,7 +28,7 @@ static size_t texture_of(size_t colour)
     return colour / ONEIB_PALETTE_SIZE;
 }
 
-static void put_fill(struct svg_drawing *drawing, size_t colour)
+void oneib_svg_put_fill(struct oneib_svg *drawing, size_t colour)
 {
     if (colour == ONEIB_GREY)
         put(drawing, "fill=\"" ONEIB_PALETTE_GREY "\"");
@@ -55,7 +38,7 @@ static void put_fill(struct svg_drawing *drawing, size_t colour)
         oneib_text_printf(drawing->text, "fill=\"url(#c%zu)\"", colour);
 }
 
-static void put_texture(struct svg_drawing *drawing, size_t colour)
+static void put_texture(struct oneib_svg *drawing, size_t colour)
 {
     oneib_text_printf(
         drawing->text,
@@ -69,7 +52,7 @@ static void put_texture(struct svg_drawing *drawing, size_t colour)
     put(drawing, "</pattern>");
 }
 
-static void put_textures(struct svg_drawing *drawing)
+static void put_textures(struct oneib_svg *drawing)
 {
     const size_t count = drawing->marks.cluster_count - drawing->marks.grey;
     put(drawing, "<defs>");
@@ -81,7 +64,7 @@ static void put_textures(struct svg_drawing *drawing)
 /* ---- links ----------------------------------------------------------------------------------- */
 
 /* Ends a path; what the link carries is its title. */
-static void close_link(struct svg_drawing *drawing, uint16_t levels)
+static void close_link(struct oneib_svg *drawing, uint16_t levels)
 {
     if (drawing->topology->classes && levels) {
         put(drawing, "><title>");
@@ -92,7 +75,7 @@ static void close_link(struct svg_drawing *drawing, uint16_t levels)
     put(drawing, "/>\n");
 }
 
-static void put_curve(struct svg_drawing *drawing, int x1, int y1, int x2, int y2, uint16_t levels)
+static void put_curve(struct oneib_svg *drawing, int x1, int y1, int x2, int y2, uint16_t levels)
 {
     int middle = y1 == y2 ? y1 - 48 : (y1 + y2) / 2; /* between equals it bows upwards */
     oneib_text_printf(drawing->text, "<path d=\"M%d %dC%d %d %d %d %d %d\"", x1, y1, x1, middle, x2,
@@ -112,7 +95,7 @@ static int spread(const struct oneib_box *box, size_t k, size_t n)
     return centre(box) - width / 2 + (int)((size_t)width * (2 * k + 1) / (2 * n));
 }
 
-static size_t switch_ends(const struct svg_drawing *drawing, size_t node, size_t other,
+static size_t switch_ends(const struct oneib_svg *drawing, size_t node, size_t other,
                           size_t *before)
 {
     size_t count, found = 0;
@@ -127,7 +110,7 @@ static size_t switch_ends(const struct svg_drawing *drawing, size_t node, size_t
     return found;
 }
 
-static void put_switch_link(struct svg_drawing *drawing, const struct oneib_end *end, size_t nth)
+static void put_switch_link(struct oneib_svg *drawing, const struct oneib_end *end, size_t nth)
 {
     const struct oneib_box *lower = &drawing->layout.boxes[end->node];
     const struct oneib_box *upper = &drawing->layout.boxes[end->other];
@@ -140,7 +123,7 @@ static void put_switch_link(struct svg_drawing *drawing, const struct oneib_end 
 }
 
 /* A cable from a node to itself, at the right of its box. */
-static void put_loop(struct svg_drawing *drawing, const struct oneib_end *end)
+static void put_loop(struct oneib_svg *drawing, const struct oneib_end *end)
 {
     const struct oneib_box *box = &drawing->layout.boxes[end->node];
     oneib_text_printf(drawing->text, "<path d=\"M%d %dc16 -6 16 %d 0 %d\"", box->x + box->width,
@@ -154,7 +137,7 @@ static bool is_loop(const struct oneib_end *end)
 }
 
 /* Each link from its lower end; of two equal ones from the first. */
-static bool is_lower(const struct svg_drawing *drawing, const struct oneib_end *end)
+static bool is_lower(const struct oneib_svg *drawing, const struct oneib_end *end)
 {
     unsigned own = drawing->layout.levels[end->node], other = drawing->layout.levels[end->other];
     return own < other || (own == other && end->node < end->other);
@@ -169,7 +152,7 @@ static size_t parallel_before(const struct oneib_end *ends, size_t index)
     return before;
 }
 
-static void put_links_between_switches(struct svg_drawing *drawing)
+static void put_links_between_switches(struct oneib_svg *drawing)
 {
     bool dense = drawing->layout.detail == ONEIB_DETAIL_COLOUR;
     oneib_text_printf(
@@ -191,14 +174,14 @@ static void put_links_between_switches(struct svg_drawing *drawing)
     put(drawing, "</g>\n");
 }
 
-static const struct oneib_group *group_of(const struct svg_drawing *drawing, size_t host)
+static const struct oneib_group *group_of(const struct oneib_svg *drawing, size_t host)
 {
     return &drawing->layout.groups[drawing->layout.group_of[host]];
 }
 
 /* Down the gutter beside its column and into its side: a cable from above would seem to come from
  * the host there. */
-static void put_cable_by_gutter(struct svg_drawing *drawing, const struct oneib_box *host, int top,
+static void put_cable_by_gutter(struct oneib_svg *drawing, const struct oneib_box *host, int top,
                                 int gutter, uint16_t levels)
 {
     const int x = host->x - gutter / 2, y = host->y + host->height / 2;
@@ -209,7 +192,7 @@ static void put_cable_by_gutter(struct svg_drawing *drawing, const struct oneib_
 }
 
 /* What the links of a host to its leaf carry. */
-static uint16_t levels_to(const struct svg_drawing *drawing, size_t host, size_t leaf)
+static uint16_t levels_to(const struct oneib_svg *drawing, size_t host, size_t leaf)
 {
     size_t count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
@@ -221,7 +204,7 @@ static uint16_t levels_to(const struct svg_drawing *drawing, size_t host, size_t
 }
 
 /* Each host of a leaf has a cable of its own to it. */
-static void put_cables(struct svg_drawing *drawing, const struct oneib_group *group)
+static void put_cables(struct oneib_svg *drawing, const struct oneib_group *group)
 {
     if (group->leaf == SIZE_MAX)
         return;
@@ -242,7 +225,7 @@ static void put_cables(struct svg_drawing *drawing, const struct oneib_group *gr
 
 /* A link of a host to another node than its leaf. In a group of several rows it leaves by the
  * gutter, beside the first cable, and turns away above the cards. */
-static void put_further_link(struct svg_drawing *drawing, size_t host, const struct oneib_end *end)
+static void put_further_link(struct oneib_svg *drawing, size_t host, const struct oneib_end *end)
 {
     const size_t other = end->other;
     const struct oneib_layout *layout = &drawing->layout;
@@ -264,7 +247,7 @@ static void put_further_link(struct svg_drawing *drawing, size_t host, const str
 
 /* Links of a host beyond the one that its place shows: a second port, or a host linked to a host.
  */
-static void put_further_links(struct svg_drawing *drawing, size_t host)
+static void put_further_links(struct oneib_svg *drawing, size_t host)
 {
     size_t count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
@@ -278,7 +261,7 @@ static void put_further_links(struct svg_drawing *drawing, size_t host)
     }
 }
 
-static void put_host_links(struct svg_drawing *drawing)
+static void put_host_links(struct oneib_svg *drawing)
 {
     const struct oneib_layout *layout = &drawing->layout;
     put(drawing, "<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1.6\">\n");
@@ -293,7 +276,7 @@ static void put_host_links(struct svg_drawing *drawing)
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-static void put_title(struct svg_drawing *drawing, size_t index)
+static void put_title(struct oneib_svg *drawing, size_t index)
 {
     const struct oneib_topology_node *node = &drawing->topology->nodes[index];
     put(drawing, "<title>");
@@ -301,7 +284,7 @@ static void put_title(struct svg_drawing *drawing, size_t index)
     oneib_text_printf(drawing->text, " 0x%016" PRIx64, node->guid);
 }
 
-static void put_label(struct svg_drawing *drawing, size_t index, int x, int y, int room,
+static void put_label(struct oneib_svg *drawing, size_t index, int x, int y, int room,
                       int character_width, const char *attributes)
 {
     int characters = room / character_width;
@@ -313,7 +296,7 @@ static void put_label(struct svg_drawing *drawing, size_t index, int x, int y, i
     put(drawing, "</text>");
 }
 
-static void put_switch(struct svg_drawing *drawing, size_t index)
+static void put_switch(struct oneib_svg *drawing, size_t index)
 {
     const struct oneib_box *box = &drawing->layout.boxes[index];
     bool leaf = drawing->layout.levels[index] == 1;
@@ -329,7 +312,7 @@ static void put_switch(struct svg_drawing *drawing, size_t index)
     put(drawing, "</g>\n");
 }
 
-static void put_panels(struct svg_drawing *drawing)
+static void put_panels(struct oneib_svg *drawing)
 {
     put(drawing, "<g fill=\"#f1f5f9\" stroke=\"#e2e8f0\">\n");
     for (size_t i = 0; i < drawing->layout.group_count; i++) {
@@ -349,7 +332,7 @@ static bool is_dark(size_t colour)
 }
 
 /* On a texture the letters have a rim. */
-static void put_segment_name(struct svg_drawing *drawing, size_t index, const struct oneib_box *box)
+static void put_segment_name(struct oneib_svg *drawing, size_t index, const struct oneib_box *box)
 {
     const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[index];
     const char *name = oneib_cluster_label(cluster);
@@ -369,7 +352,7 @@ static void put_segment_name(struct svg_drawing *drawing, size_t index, const st
 }
 
 /* One port: as many coloured segments as it has clusters, or an empty bar. */
-static void put_port(struct svg_drawing *drawing, oneib_guid guid, const struct oneib_box *bar)
+static void put_port(struct oneib_svg *drawing, oneib_guid guid, const struct oneib_box *bar)
 {
     size_t count;
     const struct oneib_mark *marks = oneib_marks_of(&drawing->marks, guid, &count);
@@ -384,13 +367,13 @@ static void put_port(struct svg_drawing *drawing, oneib_guid guid, const struct 
         struct oneib_box segment = {left, bar->y, right - left, bar->height};
         oneib_text_printf(drawing->text, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ",
                           segment.x, segment.y, segment.width, segment.height);
-        put_fill(drawing, drawing->marks.clusters[marks[i].cluster].colour);
+        oneib_svg_put_fill(drawing, drawing->marks.clusters[marks[i].cluster].colour);
         put(drawing, "/>");
         put_segment_name(drawing, marks[i].cluster, &segment);
     }
 }
 
-static void put_ports(struct svg_drawing *drawing, size_t host, const struct oneib_box *bars)
+static void put_ports(struct oneib_svg *drawing, size_t host, const struct oneib_box *bars)
 {
     size_t count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
@@ -403,7 +386,7 @@ static void put_ports(struct svg_drawing *drawing, size_t host, const struct one
     }
 }
 
-static void put_host_title(struct svg_drawing *drawing, size_t host)
+static void put_host_title(struct oneib_svg *drawing, size_t host)
 {
     size_t count, mark_count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
@@ -421,7 +404,7 @@ static void put_host_title(struct svg_drawing *drawing, size_t host)
     put(drawing, "</title>");
 }
 
-static void put_card(struct svg_drawing *drawing, const struct oneib_box *box)
+static void put_card(struct oneib_svg *drawing, const struct oneib_box *box)
 {
     oneib_text_printf(drawing->text,
                       "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" fill=\"#fff\" "
@@ -430,7 +413,7 @@ static void put_card(struct svg_drawing *drawing, const struct oneib_box *box)
                       drawing->layout.detail == ONEIB_DETAIL_FULL ? 8 : 4);
 }
 
-static void put_full_host(struct svg_drawing *drawing, size_t host, const struct oneib_box *box)
+static void put_full_host(struct oneib_svg *drawing, size_t host, const struct oneib_box *box)
 {
     size_t count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
@@ -449,7 +432,7 @@ static void put_full_host(struct svg_drawing *drawing, size_t host, const struct
               &(struct oneib_box){box->x + 8, box->y + box->height - 23, box->width - 16, 15});
 }
 
-static void put_host(struct svg_drawing *drawing, size_t host)
+static void put_host(struct oneib_svg *drawing, size_t host)
 {
     const struct oneib_box *box = &drawing->layout.boxes[host];
     put(drawing, "<g>");
@@ -469,7 +452,7 @@ static void put_host(struct svg_drawing *drawing, size_t host)
     put(drawing, "</g>\n");
 }
 
-static void put_nodes(struct svg_drawing *drawing)
+static void put_nodes(struct oneib_svg *drawing)
 {
     for (size_t i = 0; i < drawing->topology->node_count; i++)
         if (oneib_is_switch(drawing->topology, i))
@@ -478,151 +461,12 @@ static void put_nodes(struct svg_drawing *drawing)
         put_host(drawing, drawing->layout.hosts[i]);
 }
 
-/* ---- title and legend ------------------------------------------------------------------------ */
-
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-static void put_caption(struct svg_drawing *drawing)
-{
-    const size_t grey = drawing->marks.grey;
-    oneib_text_printf(drawing->text, "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">",
-                      MARGIN);
-    put(drawing, "Colours are virtual clusters: ports reach each other only where they share one.");
-    if (grey > 0)
-        oneib_text_printf(drawing->text,
-                          " Grey stands for %zu cluster%s, and says nothing of who reaches whom: "
-                          "--cluster shows one.",
-                          grey, plural(grey));
-    put(drawing, "</text>\n");
-}
-
-static void put_header(struct svg_drawing *drawing)
-{
-    const struct oneib_topology *topology = drawing->topology;
-    const size_t hosts = drawing->layout.host_count, links = drawing->ends.count / 2;
-    const size_t switches = oneib_count_nodes(topology, oneib_is_switch);
-    const size_t aggregation = oneib_count_nodes(topology, oneib_is_aggregation);
-    const size_t clusters = drawing->marks.cluster_count;
-    oneib_text_printf(drawing->text,
-                      "<text x=\"%d\" y=\"38\" font-size=\"21\" font-weight=\"700\" "
-                      "fill=\"#0f172a\">InfiniBand fabric</text>\n"
-                      "<text x=\"%d\" y=\"60\" font-size=\"13\" fill=\"#475569\">%zu host%s, "
-                      "%zu switch%s, %zu link%s",
-                      MARGIN, MARGIN, hosts, plural(hosts), switches, switches == 1 ? "" : "es",
-                      links, plural(links));
-    if (aggregation > 0)
-        oneib_text_printf(drawing->text, ", %zu aggregation node%s (SHARP, not drawn)", aggregation,
-                          plural(aggregation));
-    if (drawing->marked)
-        oneib_text_printf(drawing->text, ", %zu virtual cluster%s", clusters, plural(clusters));
-    put(drawing, "</text>\n");
-    if (clusters > 0)
-        put_caption(drawing);
-}
-
-/* The clusters with a colour, the grey ones, and ports in none. */
-static size_t legend_entries(const struct svg_drawing *drawing)
-{
-    const struct oneib_marks *marks = &drawing->marks;
-    return drawing->marked ? marks->cluster_count - marks->grey + (marks->grey > 0) + 1 : 0;
-}
-
-static size_t legend_columns(const struct svg_drawing *drawing)
-{
-    return (size_t)(drawing->layout.width - 2 * MARGIN) / LEGEND_COLUMN;
-}
-
-static int legend_row(const struct svg_drawing *drawing)
-{
-    return LEGEND_ROW + (drawing->topology->classes ? LEGEND_CLASS : 0);
-}
-
-static int legend_height(const struct svg_drawing *drawing)
-{
-    size_t columns = legend_columns(drawing);
-    size_t rows = (legend_entries(drawing) + columns - 1) / columns;
-    return rows ? LEGEND_TITLE + (int)rows * legend_row(drawing) : 0;
-}
-
-/* A line of its own below the rest. */
-static void put_legend_class(struct svg_drawing *drawing, uint8_t sl, int x)
-{
-    if (!drawing->topology->classes)
-        return;
-    oneib_text_printf(drawing->text, "<tspan x=\"%d\" dy=\"%d\" font-size=\"11\" fill=\"#64748b\">",
-                      x, LEGEND_CLASS);
-    oneib_append_level(drawing->text, drawing->topology, sl, "");
-    put(drawing, "</tspan>");
-}
-
-/* NULL: the grey ones, or ports in none. */
-static const struct oneib_marked_cluster *coloured(const struct svg_drawing *drawing, size_t colour)
-{
-    for (size_t i = 0; i < drawing->marks.cluster_count; i++)
-        if (drawing->marks.clusters[i].colour == colour)
-            return &drawing->marks.clusters[i];
-    return NULL;
-}
-
-static void put_legend_cluster(struct svg_drawing *drawing,
-                               const struct oneib_marked_cluster *cluster, int x)
-{
-    put(drawing, "<tspan font-weight=\"600\">");
-    oneib_append_xml(drawing->text, oneib_cluster_label(cluster), LEGEND_NAME);
-    oneib_text_printf(drawing->text,
-                      "</tspan><tspan x=\"%d\" dy=\"15\" font-size=\"11\" fill=\"#64748b\">"
-                      "network %" PRIu32 ", P_Key 0x%04x, %zu port%s</tspan>",
-                      x, cluster->network_id, cluster->partition->pkey, cluster->ports,
-                      plural(cluster->ports));
-    put_legend_class(drawing, cluster->partition->sl, x);
-}
-
-static void put_legend_entry(struct svg_drawing *drawing, size_t index, int x, int y)
-{
-    const struct oneib_marked_cluster *cluster = coloured(drawing, index);
-    const bool last = index + 1 == legend_entries(drawing);
-    oneib_text_printf(drawing->text, "<rect x=\"%d\" y=\"%d\" width=\"22\" height=\"14\" rx=\"3\" ",
-                      x, y);
-    if (last)
-        put(drawing, "fill=\"#e2e8f0\"");
-    else
-        put_fill(drawing, cluster ? index : ONEIB_GREY);
-    oneib_text_printf(drawing->text, "/><text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#0f172a\">",
-                      x + 30, y + 11);
-    if (cluster)
-        put_legend_cluster(drawing, cluster, x + 30);
-    else if (last)
-        put(drawing, "a port in none of them");
-    else
-        oneib_text_printf(drawing->text, "%zu other%s", drawing->marks.grey,
-                          plural(drawing->marks.grey));
-    put(drawing, "</text>\n");
-}
-
-static void put_legend(struct svg_drawing *drawing)
-{
-    size_t columns = legend_columns(drawing), entries = legend_entries(drawing);
-    int top = drawing->layout.bottom + LEGEND_TITLE;
-    if (entries == 0)
-        return;
-    oneib_text_printf(drawing->text,
-                      "<text x=\"%d\" y=\"%d\" font-size=\"13\" font-weight=\"700\" "
-                      "fill=\"#0f172a\">Virtual clusters</text>\n",
-                      MARGIN, top);
-    for (size_t i = 0; i < entries; i++)
-        put_legend_entry(drawing, i, MARGIN + (int)(i % columns) * LEGEND_COLUMN,
-                         top + 14 + (int)(i / columns) * legend_row(drawing));
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void put_picture(struct svg_drawing *drawing)
+static void put_picture(struct oneib_svg *drawing)
 {
     int width = drawing->layout.width;
-    int height = drawing->layout.bottom + legend_height(drawing) + MARGIN;
+    int height = drawing->layout.bottom + oneib_svg_legend_height(drawing) + ONEIB_SVG_MARGIN;
     oneib_text_printf(drawing->text,
                       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                       "viewBox=\"0 0 %d %d\" role=\"img\" font-family=\"" FONT "\">\n"
@@ -630,12 +474,12 @@ static void put_picture(struct svg_drawing *drawing)
                       "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
                       width, height, width, height, width, height);
     put_textures(drawing);
-    put_header(drawing);
+    oneib_svg_put_header(drawing);
     put_panels(drawing);
     put_links_between_switches(drawing);
     put_host_links(drawing);
     put_nodes(drawing);
-    put_legend(drawing);
+    oneib_svg_put_legend(drawing);
     put(drawing, "</svg>\n");
 }
 
@@ -643,7 +487,7 @@ void oneib_topology_svg(const struct oneib_topology *topology,
                         const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                         struct oneib_text *text)
 {
-    struct svg_drawing drawing = {.topology = topology, .marked = table != NULL, .text = text};
+    struct oneib_svg drawing = {.topology = topology, .marked = table != NULL, .text = text};
     oneib_ends_make(topology, &drawing.ends);
     oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks);
     oneib_marks_colour(&drawing.marks, topology, COLOURS);
