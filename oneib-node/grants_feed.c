@@ -142,8 +142,10 @@ ONEIB_ORDER_BY(compare_guids, struct oneib_hca_port, port_guid);
 
 static struct oneib_hca_port port_of(const struct oneib_hca *hca, const struct oneib_port *port)
 {
-    struct oneib_hca_port reported = {
-        .port = port->number, .driver = hca->driver, .port_guid = port->guid};
+    struct oneib_hca_port reported = {.port = port->number,
+                                      .driver = hca->driver,
+                                      .port_guid = port->guid,
+                                      .vfs_total = hca->vfs_enabled};
     memcpy(reported.device, hca->name, sizeof reported.device);
     return reported;
 }

@@ -39,8 +39,8 @@ struct oneib_hca_port {
     uint8_t port;                        /* 1-254 */
     enum oneib_hca_driver driver;
     oneib_guid port_guid; /* never 0 */
-    uint16_t vfs_total;   /* IB_HCA's, as rate_gbps: for display and the scheduler */
-    uint16_t rate_gbps;   /* 0: not said */
+    uint16_t vfs_total;
+    uint16_t rate_gbps; /* IB_HCA's, for display; 0: not said */
     bool is_proven;   /* the host owns it by the ledger (port_owner.h): its oneib-node reported it,
                            or an operator accepted it. Else IB_HCA alone names it */
     bool is_reserved; /* not proven, and a port that is no host's (port_owner.h) */

@@ -192,15 +192,17 @@ void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host)
 {
     const size_t place = host_place(ledger, host->host_id);
-    if (!has_host_at(ledger, place, host->host_id))
+    uint64_t serial = host->keys_serial;
+    if (!has_host_at(ledger, place, host->host_id)) {
         ONEIB_INSERT(ledger->hosts, ledger->host_count, ledger->host_capacity, place);
-    else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
-        oneib_ledger_forget_ports(ledger, host->host_id);
-    const uint64_t serial =
-        has_host_at(ledger, place, host->host_id) ? ledger->hosts[place].keys_serial : 0;
+    } else {
+        if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
+            oneib_ledger_forget_ports(ledger, host->host_id);
+        if (ledger->hosts[place].keys_serial > serial)
+            serial = ledger->hosts[place].keys_serial;
+    }
     ledger->hosts[place] = *host;
-    if (host->keys_serial < serial)
-        ledger->hosts[place].keys_serial = serial;
+    ledger->hosts[place].keys_serial = serial;
 }
 
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)

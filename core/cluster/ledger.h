@@ -12,7 +12,7 @@
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SERIAL = "12", SINCE = "1795223390" ]
  *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
- *                 SWITCH = "0x0002c90300d4e5f6", PORT = "7", SINCE = "..." ]
+ *                 VFS = "16", SWITCH = "0x0002c90300d4e5f6", PORT = "7", SINCE = "..." ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -69,8 +69,7 @@ struct oneib_ledger_port {
     oneib_guid guid; /* port GUID */
     uint32_t host_id;
     struct oneib_hca_port
-        hca;                /* as the host's oneib-node reported it last: device, port and driver;
-                                  device "": it reports other ports by now, or none yet */
+        hca; /* as the host's oneib-node reported it last, without its rate; device "": it reports other ports by now, or none yet */
     oneib_guid switch_guid; /* node GUID of the switch that it was seen at last; 0: never seen */
     uint8_t switch_port;    /* 0 likewise */
     int64_t since;

@@ -86,8 +86,9 @@ void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_t
         oneib_text_printf(text, "HOST_PORT = [ HOST = \"%" PRIu32 "\", GUID = \"0x%016" PRIx64 "\"",
                           port->host_id, port->guid);
         if (port->hca.device[0])
-            oneib_text_printf(text, ", NAME = \"%s:%u\", DRIVER = \"%s\"", port->hca.device,
-                              port->hca.port, oneib_hca_driver_name(port->hca.driver));
+            oneib_text_printf(text, ", NAME = \"%s:%u\", DRIVER = \"%s\", VFS = \"%u\"",
+                              port->hca.device, port->hca.port,
+                              oneib_hca_driver_name(port->hca.driver), port->hca.vfs_total);
         oneib_text_printf(
             text, ", SWITCH = \"0x%016" PRIx64 "\", PORT = \"%u\", SINCE = \"%" PRId64 "\" ]\n",
             port->switch_guid, port->switch_port, port->since);

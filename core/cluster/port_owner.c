@@ -207,7 +207,6 @@ static void take_from_ledger(const struct settling *settling, struct oneib_host 
         struct oneib_hca_port *port = oneib_host_add_port(host);
         *port = known->hca;
         port->rate_gbps = probed ? probed->rate_gbps : 0;
-        port->vfs_total = probed ? probed->vfs_total : 0;
         port->is_proven = true;
     }
     for (size_t i = 0; i < host->probed_count; i++)

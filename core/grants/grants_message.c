@@ -9,7 +9,7 @@
 #define GRANT_SIZE 64u
 #define RECORD_SIZE 72u
 #define FIXED_MAX 64u /* of a kind's own, beside its items, and the head */
-#define PORT_SIZE 42u
+#define PORT_SIZE 44u
 
 _Static_assert(HEAD_SIZE + FIXED_MAX + ONEIB_HOST_PORTS_MAX * PORT_SIZE +
                        ONEIB_GRANTS_MAX * RECORD_SIZE + ONEIB_SEAL_SIZE <=
@@ -157,6 +157,7 @@ static void put_port(struct writer *writer, const struct oneib_hca_port *port)
     put_device(writer, port->device);
     put(writer, port->port, 1);
     put(writer, port->driver, 1);
+    put(writer, port->vfs_total, 2);
 }
 
 static void put_report(struct writer *writer, const struct oneib_report_message *report)
@@ -484,6 +485,7 @@ static void take_hca_port(struct reader *reader, struct oneib_hca_port *port)
     const unsigned driver = (unsigned)take(reader, 1);
     require(reader, driver <= ONEIB_HCA_MLX5, "an adapter's driver");
     port->driver = (enum oneib_hca_driver)driver;
+    port->vfs_total = (uint16_t)take(reader, 2);
 }
 
 static void take_ports(struct reader *reader, struct oneib_report_message *report)

@@ -82,8 +82,8 @@ struct oneib_report_message {
     uint8_t boot[ONEIB_NONCE_SIZE]; /* the kernel's boot id */
     bool complete;                  /* the table is known, and all of it is here */
     size_t port_count;              /* 0: not known, or none */
-    struct oneib_hca_port ports
-        [ONEIB_HOST_PORTS_MAX]; /* of its own adapters, InfiniBand, by GUID: device, port, driver */
+    struct oneib_hca_port
+        ports[ONEIB_HOST_PORTS_MAX]; /* of its own adapters, InfiniBand, by GUID; without rates */
     uint16_t unseen; /* VFs of mlx5 that are open and whose own ports the node cannot read */
     size_t count;
     struct oneib_vf_record records[ONEIB_GRANTS_MAX]; /* by VF */

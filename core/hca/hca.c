@@ -105,15 +105,21 @@ static int read_node_guid(struct oneib_hca *hca, struct oneib_error *err)
 }
 
 /* An adapter without SR-IOV has no such file. */
-static int read_vfs_supported(struct oneib_hca *hca, const char *pci, struct oneib_error *err)
+static int read_vf_counts(struct oneib_hca *hca, const char *pci, struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
-    uint64_t supported = 0;
+    uint64_t supported = 0, enabled = 0;
     if (oneib_node_path(path, sizeof path, err, "/sys/bus/pci/devices/%s/sriov_totalvfs", pci) < 0)
         return -1;
     if (oneib_attribute_decimal(path, UINT16_MAX, &supported, err) < 0)
         return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
     hca->vfs_supported = (uint16_t)supported;
+    if (supported == 0)
+        return 0;
+    if (oneib_node_path(path, sizeof path, err, "/sys/bus/pci/devices/%s/sriov_numvfs", pci) < 0 ||
+        oneib_attribute_decimal(path, supported, &enabled, err) < 0)
+        return -1;
+    hca->vfs_enabled = (uint16_t)enabled;
     return 0;
 }
 
@@ -129,7 +135,7 @@ static void read_adapter(struct oneib_hca *hca)
         oneib_hca_note_fault(hca, &err);
     if (oneib_numa_node_read(pci, &hca->numa_node, &err) < 0)
         oneib_hca_note_fault(hca, &err);
-    if (read_vfs_supported(hca, pci, &err) < 0)
+    if (read_vf_counts(hca, pci, &err) < 0)
         oneib_hca_note_fault(hca, &err);
 }
 

@@ -57,6 +57,7 @@ struct oneib_hca {
     struct oneib_vf *vfs; /* owned, by index; empty when SR-IOV is off */
     size_t vf_count;
     uint16_t vfs_supported;          /* sriov_totalvfs; 0: no SR-IOV */
+    uint16_t vfs_enabled;            /* sriov_numvfs */
     struct oneib_firmware *firmware; /* owned: hca/firmware.h; NULL: it was not asked for */
     struct oneib_error fault; /* code NONE, or the first thing about it that could not be read: it
                                  is shown, and no VF of it is handed out */

@@ -91,30 +91,14 @@ int oneib_hca_reread_vf(const struct oneib_hca *hca, struct oneib_vf *vf, struct
     return 0;
 }
 
-/* 0 for an adapter without SR-IOV, which has no such file. */
-static int count_vfs(const struct oneib_hca *hca, const char *pf, uint64_t *count,
-                     struct oneib_error *err)
-{
-    char path[ONEIB_NODE_PATH_SIZE];
-    *count = 0;
-    if (hca->vfs_supported == 0)
-        return 0;
-    if (oneib_node_path(path, sizeof path, err, PCI_PATH "/%s/sriov_numvfs", pf) < 0)
-        return -1;
-    return oneib_attribute_decimal(path, hca->vfs_supported, count, err);
-}
-
 static int list_vfs(struct oneib_hca *hca, struct oneib_error *err)
 {
     char pf[ONEIB_PCI_TEXT_SIZE];
-    uint64_t count;
     oneib_pci_format(&hca->pci, pf);
-    if (count_vfs(hca, pf, &count, err) < 0)
-        return -1;
-    if (count == 0)
+    if (hca->vfs_enabled == 0)
         return 0;
-    hca->vfs = oneib_alloc(count, sizeof *hca->vfs);
-    for (uint16_t i = 0; i < count; i++, hca->vf_count++)
+    hca->vfs = oneib_alloc(hca->vfs_enabled, sizeof *hca->vfs);
+    for (uint16_t i = 0; i < hca->vfs_enabled; i++, hca->vf_count++)
         if (read_vf(pf, i, &hca->vfs[i], err) < 0)
             return -1;
     return 0;

@@ -196,16 +196,18 @@ static void take_fenced_port(struct reading *reading, const struct oneib_value *
 }
 
 /* Behind its HOST, as they are written. */
-/* NAME and DRIVER; neither: the host reports no such port now. */
+/* NAME, DRIVER and VFS; none of them: the host reports no such port now. */
 static bool take_hca(const struct oneib_value *values, oneib_guid guid, struct oneib_hca_port *hca)
 {
+    uint64_t vfs;
     *hca = (struct oneib_hca_port){.port_guid = guid};
     if (values[0].state == ONEIB_VALUE_ABSENT)
         return true;
     if (values[0].state != ONEIB_VALUE_TEXT ||
         !oneib_phydev_parse(values[0].text, values[0].length, hca->device, &hca->port) ||
-        hca->port == 0)
+        hca->port == 0 || !oneib_value_number(&values[2], UINT16_MAX, &vfs))
         return false;
+    hca->vfs_total = (uint16_t)vfs;
     hca->driver = oneib_hca_driver_of(word_of(&values[1]));
     return true;
 }
@@ -222,7 +224,7 @@ static void take_host_port(struct reading *reading, const struct oneib_value *va
         find_wrong(reading, "a HOST_PORT");
 }
 
-#define VECTOR_FIELDS 7
+#define VECTOR_FIELDS 8
 
 /* The entries, and who takes them. */
 static const struct vector {
@@ -244,9 +246,9 @@ static const struct vector {
      {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE, ONEIB_NAME_SERIAL},
      take_host},
     {ONEIB_NAME_HOST_PORT,
-     7,
+     8,
      {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE,
-      ONEIB_NAME_NAME, ONEIB_NAME_DRIVER},
+      ONEIB_NAME_NAME, ONEIB_NAME_DRIVER, ONEIB_NAME_VFS},
      take_host_port},
     {ONEIB_NAME_DAEMON,
      4,

@@ -131,6 +131,7 @@
     X(USER_TEMPLATE)                                                                               \
     X(VALUE)                                                                                       \
     X(VERSION)                                                                                     \
+    X(VFS)                                                                                         \
     X(VFS_TOTAL)                                                                                   \
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \

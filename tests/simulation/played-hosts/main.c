@@ -96,6 +96,7 @@ static void read_keys(const char *path)
                 port->port_guid = ports[i];
                 port->port = (uint8_t)(i + 1);
                 port->driver = oneib_hca_driver_of(driver);
+                port->vfs_total = 7;
                 strcpy(port->device, device);
             }
             hosts[host_count++].pair = pair;

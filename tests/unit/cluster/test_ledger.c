@@ -227,8 +227,11 @@ static int set_port(struct oneib_ledger *ledger, uint32_t host_id, oneib_guid gu
 {
     struct oneib_ledger_port port = {.host_id = host_id, .guid = guid, .since = 5};
     if (host_id == 3) /* the other one's oneib-node reports it no more */
-        port.hca = (struct oneib_hca_port){
-            .device = "mlx4_0", .port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = guid};
+        port.hca = (struct oneib_hca_port){.device = "mlx4_0",
+                                           .port = 1,
+                                           .driver = ONEIB_HCA_MLX4,
+                                           .port_guid = guid,
+                                           .vfs_total = 8};
     return oneib_ledger_set_port(ledger, &port, &err);
 }
 
@@ -252,7 +255,8 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
                                       "SWITCH = \"0x0000000000000000\", PORT = \"0\", "
                                       "SINCE = \"5\" ]\nHOST_PORT = [ HOST = \"3\""));
     assert_non_null(strstr(
-        text.data, "GUID = \"0x0000000000100003\", NAME = \"mlx4_0:1\", DRIVER = \"mlx4\", "));
+        text.data,
+        "GUID = \"0x0000000000100003\", NAME = \"mlx4_0:1\", DRIVER = \"mlx4\", VFS = \"8\", "));
     oneib_text_clear(&text);
 
     oneib_ledger_copy(&ledger, &copy);

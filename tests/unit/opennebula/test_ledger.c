@@ -40,7 +40,8 @@ static struct oneib_error err;
 #define HOST_PORT_CALLED(name)                                                                     \
     "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST><HOST_PORT><DRIVER>mlx5"        \
     "</DRIVER><GUID>0x0000000000100003</GUID><HOST>3</HOST><NAME>" name                            \
-    "</NAME><PORT>7</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
+    "</NAME><PORT>7</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH><VFS>16</VFS>"        \
+    "</HOST_PORT>"
 #define HOST_WITH(key, since) "<HOST><ID>3</ID><KEY>" key "</KEY>" since "</HOST>"
 #define SINCE "<SINCE>5</SINCE>"
 #define FENCED_PORT_WITH(field)                                                                    \
@@ -133,6 +134,7 @@ static void fences_are_read(void **state)
     assert_string_equal(hca->device, "mlx5_bond-0.1");
     assert_int_equal(hca->port, 2);
     assert_int_equal(hca->driver, ONEIB_HCA_MLX5);
+    assert_int_equal(hca->vfs_total, 16);
     assert_true(hca->port_guid == 0x100003);
     oneib_kept_ledger_clear(&kept);
     parse(LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "down")), &kept);
