@@ -352,6 +352,38 @@ static void what_is_granted_at_an_adapter_is_not_open_at_one_that_had_its_name(v
     assert_int_equal(open_index(&renamed, 0, 1), KEY_INDEX);
 }
 
+/* The record keeps the old name, which the grant has too. */
+static void nothing_is_open_at_a_renamed_adapter_while_its_record_cannot_be_written(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1);
+    exchange_names();
+    tree_set_vf_pkey(&renamed, 0, 1, 0, "3");
+    tree_set_mode(0555, "/run/oneib");
+    const int result = oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
+    tree_set_mode(0755, "/run/oneib");
+    assert_int_equal(result, -1);
+    assert_string_equal(record_of(42, 1).device, "mlx4_0");
+    assert_int_equal(open_index(&renamed, 0, 1), 0);
+}
+
+/* The site id was changed: the old GUID may be another port's by now. */
+static void a_guid_other_than_the_granted_one_is_not_restored(void **state)
+{
+    (void)state;
+    struct oneib_grant another_site = grant_of(42, 1, KEY);
+    give_key(42, 1);
+    another_site.guid = oneib_guid_encode(SITE + 1, 42, 1);
+    put_grant(&another_site);
+    tell_grants(true);
+    tree_write("0", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
+    look();
+    assert_false(has_guid(0));
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
 static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state)
 {
     (void)state;
@@ -552,6 +584,8 @@ int main(void)
         IN_SCENE(a_limited_grant_closes_what_was_full),
         IN_SCENE(a_grant_of_another_place_or_network_opens_nothing_unasked),
         IN_SCENE(what_is_granted_at_an_adapter_is_not_open_at_one_that_had_its_name),
+        IN_SCENE(nothing_is_open_at_a_renamed_adapter_while_its_record_cannot_be_written),
+        IN_SCENE(a_guid_other_than_the_granted_one_is_not_restored),
         IN_SCENE(what_cannot_be_closed_stays_recorded_and_is_tried_again),
         IN_SCENE(what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record),
         IN_SCENE(what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then),
