@@ -335,9 +335,6 @@ static int fulfil(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
     const struct oneib_vf_place *place = &giving->place;
-    /* Before anything else: whatever comes now is for another network. */
-    if (!is_same_network(have) && oneib_vf_close(place->hca, place->vf, err) < 0)
-        return -1;
     if (check_same_place(have, err) < 0 || check_not_taken(have, err) < 0 ||
         oneib_vf_state_read(place->hca, place->vf, &giving->state, err) < 0 ||
         oneib_vfs_check_unprivileged(&giving->state, err) < 0)
