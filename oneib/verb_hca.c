@@ -95,6 +95,7 @@ static enum oneib_style style_of_use(const struct oneib_inventory_vf *item)
         return ONEIB_GOOD;
     case ONEIB_VF_NOT_CLOSED:
     case ONEIB_VF_ETHERNET:
+    case ONEIB_VF_ABSENT:
     case ONEIB_VF_UNREADABLE:
         return ONEIB_BAD;
     default:

@@ -42,6 +42,7 @@ struct oneib_vf {
     char driver[32];   /* "vfio-pci", "mlx4_core", "mlx5_core", ...; "": none */
     int16_t numa_node; /* -1: not known */
     bool interface_up; /* a network interface of it is up: the host uses it */
+    bool off_bus; /* its PCI device is gone, or is no function of the adapter: nobody can have it */
     char iov_directory[ONEIB_PCI_TEXT_SIZE]; /* mlx4: its directory below iov/, found by gid_idx; ""
                                              : none */
 };
@@ -102,8 +103,8 @@ int oneib_hcas_find_port(const struct oneib_hcas *hcas, const char *device, uint
                          const struct oneib_hca **hca, const struct oneib_port **port,
                          struct oneib_error *err);
 
-/* Reads again what may have changed of a VF since the adapter was read: its host driver, and
- * whether a network interface of it is up. NOT_FOUND when it is another PCI device now. */
+/* Reads again what may have changed of a VF since the adapter was read: whether it is on the bus,
+ * its host driver, and whether a network interface of it is up. NOT_FOUND when it is another PCI device now. */
 int oneib_hca_reread_vf(const struct oneib_hca *hca, struct oneib_vf *vf, struct oneib_error *err);
 
 /* Reads only the table of one port again, into *port. */

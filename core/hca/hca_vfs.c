@@ -20,6 +20,22 @@ static int read_pci(const char *pf, struct oneib_vf *vf, struct oneib_error *err
     return oneib_fail(err, ONEIB_ERROR_INPUT, "%s does not point to a PCI device", path);
 }
 
+/* The adapter's link to a VF stays when somebody removes the VF from the bus. */
+static int read_presence(const char *pf, const char *pci, struct oneib_vf *vf,
+                         struct oneib_error *err)
+{
+    char path[ONEIB_NODE_PATH_SIZE], name[ONEIB_ATTRIBUTE_SIZE];
+    if (oneib_node_path(path, sizeof path, err, PCI_PATH "/%s/physfn", pci) < 0)
+        return -1;
+    if (oneib_attribute_link(path, name, sizeof name, err) == 0)
+        vf->off_bus = strcmp(name, pf) != 0;
+    else if (err->code == ONEIB_ERROR_NOT_FOUND)
+        vf->off_bus = true;
+    else
+        return -1;
+    return 0;
+}
+
 static int read_driver(const char *pci, struct oneib_vf *vf, struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
@@ -66,7 +82,8 @@ static int read_vf(const char *pf, uint16_t index, struct oneib_vf *vf, struct o
     if (read_pci(pf, vf, err) < 0)
         return -1;
     oneib_pci_format(&vf->pci, pci);
-    if (read_driver(pci, vf, err) < 0 || oneib_numa_node_read(pci, &vf->numa_node, err) < 0)
+    if (read_presence(pf, pci, vf, err) < 0 || read_driver(pci, vf, err) < 0 ||
+        oneib_numa_node_read(pci, &vf->numa_node, err) < 0)
         return -1;
     return read_interfaces(pci, vf, err);
 }
@@ -85,7 +102,8 @@ int oneib_hca_reread_vf(const struct oneib_hca *hca, struct oneib_vf *vf, struct
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "%s is not virtual function %u of %s any more", pci, vf->index,
                           hca->name);
-    if (read_driver(pci, &now, err) < 0 || read_interfaces(pci, &now, err) < 0)
+    if (read_presence(pf, pci, &now, err) < 0 || read_driver(pci, &now, err) < 0 ||
+        read_interfaces(pci, &now, err) < 0)
         return -1;
     *vf = now;
     return 0;

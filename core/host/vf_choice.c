@@ -20,6 +20,7 @@ static const struct use_words words[USES] = {
     [ONEIB_VF_ETHERNET] = {"ethernet", "with an Ethernet port"},
     [ONEIB_VF_NO_PORT] = {"no port", "without the port"},
     [ONEIB_VF_MANAGEMENT] = {"management", "that may send management packets"},
+    [ONEIB_VF_ABSENT] = {"absent", "not on the PCI bus"},
     [ONEIB_VF_UNREADABLE] = {"unreadable", "unreadable"},
 };
 

@@ -13,7 +13,8 @@ static unsigned count_vfs(const struct oneib_hca *hca, const struct oneib_config
 {
     unsigned count = 0;
     for (size_t i = 0; i < hca->vf_count && hca->fault.code == ONEIB_ERROR_NONE; i++)
-        if (!hca->vfs[i].interface_up && !oneib_is_host_vf(config, &hca->vfs[i].pci))
+        if (!hca->vfs[i].interface_up && !hca->vfs[i].off_bus &&
+            !oneib_is_host_vf(config, &hca->vfs[i].pci))
             count++;
     return count;
 }

@@ -26,6 +26,8 @@ static enum oneib_vf_use use_of(const struct oneib_vfs *vfs, const struct oneib_
         return ONEIB_VF_HOST;
     if (oneib_hca_reread_vf(hca, vf, &unreadable) < 0)
         return ONEIB_VF_UNREADABLE;
+    if (vf->off_bus)
+        return ONEIB_VF_ABSENT;
     return vf->interface_up ? ONEIB_VF_HOST : ONEIB_VF_FREE;
 }
 

@@ -513,6 +513,14 @@ static int drop_lost(struct oneib_vfs *vfs, const struct oneib_vf_record *record
     return oneib_vfs_remove(vfs, &vf, err);
 }
 
+/* No domain that starts can be given it. */
+static bool has_left_bus(const struct oneib_vf_giving *giving)
+{
+    struct oneib_vf now = *giving->place.vf;
+    struct oneib_error unread;
+    return oneib_hca_reread_vf(giving->place.hca, &now, &unread) == 0 && now.off_bus;
+}
+
 /* By a list that is not fresh nothing is opened: what is not as it should be waits for a fresh one,
  * and stays what it is. */
 static int check_fresh(struct have *have, struct oneib_error *err)
@@ -569,6 +577,8 @@ static int have_either(struct have *have, struct oneib_error *err)
         return drop_lost(vfs, &giving->record, err) < 0 ? -1 : have_new(have, err);
     if (check_not_anothers_of_its_id(have, &giving->record, err) < 0)
         return -1;
+    if (has_left_bus(giving))
+        return exchange(have, err);
     if (joins(have)) {
         oneib_vfs_forget_memory(vfs, &own->vf, ONEIB_VF_LEAVING);
         have->wish = oneib_vfs_work_of(vfs, &own->vf)->wish;

@@ -57,7 +57,8 @@ typedef uint32_t oneib_vfs_ticket;
  * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains,
  * for a NIC whose VF was ENDED too, which stays so. Another adapter, port or VF than the NIC has:
  * its VF is closed, no key is noted, and it is refused. Another network than the record's: the VF
- * is closed before the record names it. The GUID is set once the grant allows it.
+ * is closed before the record names it. One that has left the PCI bus is released, and the NIC
+ * gets another. The GUID is set once the grant allows it.
  *
  * With ONEIB_HAVE_ATTACH, when the NIC's old VF is of another adapter or port, or not the one that
  * is granted: *record is the old one, RELEASING, and the ticket's is the new one, chosen once the

@@ -192,6 +192,31 @@ static void what_may_change_of_a_vf_is_read_again(void **state)
     assert_int_equal(vf()->index, VF);
 }
 
+/* As `echo 1 >.../remove` does it: the adapter's link stays, and leads nowhere. */
+static void a_vf_that_was_removed_from_the_bus_is_off_it(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    assert_false(vf()->off_bus);
+    tree_remove("/sys/bus/pci/devices/0000:81:00.2");
+    assert_int_equal(oneib_hca_reread_vf(hca(), vf(), &err), 0);
+    assert_true(vf()->off_bus);
+    assert_string_equal(vf()->driver, "");
+}
+
+static void a_device_that_is_no_function_of_the_adapter_is_off_the_bus(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    tree_remove("/sys/bus/pci/devices/0000:81:00.2/physfn");
+    assert_int_equal(oneib_hca_reread_vf(hca(), vf(), &err), 0);
+    assert_true(vf()->off_bus);
+    tree_link("/sys/devices/pci0000:91/0000:91:00.0",
+              "/sys/devices/pci0000:81/0000:81:00.2/physfn");
+    assert_int_equal(oneib_hca_reread_vf(hca(), vf(), &err), 0);
+    assert_true(vf()->off_bus);
+}
+
 static void another_device_in_its_place_is_not_the_vf(void **state)
 {
     (void)state;
@@ -221,6 +246,8 @@ int main(void)
         IN_SCENE(a_vf_may_manage_when_one_of_its_ports_may),
         IN_SCENE(a_right_that_cannot_be_read_is_an_error),
         IN_SCENE(what_may_change_of_a_vf_is_read_again),
+        IN_SCENE(a_vf_that_was_removed_from_the_bus_is_off_it),
+        IN_SCENE(a_device_that_is_no_function_of_the_adapter_is_off_the_bus),
         IN_SCENE(another_device_in_its_place_is_not_the_vf),
     };
     tree_open();

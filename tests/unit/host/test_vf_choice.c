@@ -115,13 +115,15 @@ static void every_use_is_told_in_a_refusal(void **state)
         candidate(1, 0, true, ONEIB_VF_RESERVED),   candidate(2, 0, true, ONEIB_VF_DOMAIN),
         candidate(3, 0, true, ONEIB_VF_HOST),       candidate(4, 0, true, ONEIB_VF_NOT_CLOSED),
         candidate(5, 0, true, ONEIB_VF_ETHERNET),   candidate(6, 0, true, ONEIB_VF_NO_PORT),
-        candidate(7, 0, true, ONEIB_VF_MANAGEMENT), candidate(8, 0, true, ONEIB_VF_UNREADABLE),
+        candidate(7, 0, true, ONEIB_VF_MANAGEMENT), candidate(8, 0, true, ONEIB_VF_ABSENT),
+        candidate(9, 0, true, ONEIB_VF_UNREADABLE),
     };
     assert_string_equal(
         refusal(some, COUNT(some)),
-        "mlx4_0 has no free virtual function: 8 in all, 1 reserved, 1 of libvirt domains, 1 the "
+        "mlx4_0 has no free virtual function: 9 in all, 1 reserved, 1 of libvirt domains, 1 the "
         "host's own, 1 left over and not closed, 1 with an Ethernet port, 1 without the port, 1 "
-        "that may send management packets, 1 unreadable; 'oneib hca --repair' closes what is left "
+        "that may send management packets, 1 not on the PCI bus, 1 unreadable; 'oneib hca "
+        "--repair' closes what is left "
         "over");
 }
 
@@ -136,8 +138,8 @@ static void uses_have_names(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "free",     "reserved", "domain",     "host",       "not closed",
-        "ethernet", "no port",  "management", "unreadable",
+        "free",     "reserved", "domain",     "host",   "not closed",
+        "ethernet", "no port",  "management", "absent", "unreadable",
     };
     for (size_t i = 0; i < COUNT(names); i++)
         assert_string_equal(oneib_vf_use_name((enum oneib_vf_use)i), names[i]);

@@ -349,6 +349,23 @@ static void each_vf_says_who_has_it(void **state)
     config.node.host_vf_count = 0;
 }
 
+static void a_vf_that_left_the_bus_is_not_free(void **state)
+{
+    (void)state;
+    tree_remove("/sys/bus/pci/devices/0000:81:00.1");
+    tree_remove("/sys/bus/pci/devices/0000:81:00.2");
+    map_vf(1, 3);
+    struct oneib_inventory inventory = look(false);
+    assert_int_equal(inventory.vfs[0].use, ONEIB_VF_ABSENT);
+    oneib_inventory_clear(&inventory);
+    inventory = look(true);
+    assert_int_equal(inventory.vfs[0].use, ONEIB_VF_ABSENT);
+    /* It would be open again when it comes back. */
+    assert_int_equal(inventory.vfs[1].use, ONEIB_VF_NOT_CLOSED);
+    assert_int_equal(inventory.vfs[2].use, ONEIB_VF_FREE);
+    oneib_inventory_clear(&inventory);
+}
+
 static void without_an_adapter_the_service_is_not_missed(void **state)
 {
     (void)state;
@@ -713,6 +730,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(vfs_of_nobody_are_free),
         TEST(each_vf_says_who_has_it),
+        TEST(a_vf_that_left_the_bus_is_not_free),
         TEST(without_an_adapter_the_service_is_not_missed),
         TEST(a_service_that_is_down_is_found_and_no_vf_is_free),
         TEST(a_libvirt_that_is_down_is_found_and_no_vf_is_free),

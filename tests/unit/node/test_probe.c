@@ -127,6 +127,8 @@ static void vfs_that_no_vm_can_get_do_not_count(void **state)
     sample.vfs[2].interface_up = true;
     has(&sample, &config, "\nIB_VFS_TOTAL = \"1\"\n");
     has(&sample, NULL, "\nIB_VFS_TOTAL = \"2\"\n");
+    sample.vfs[0].off_bus = true;
+    has(&sample, NULL, "\nIB_VFS_TOTAL = \"1\"\n");
 }
 
 static void an_adapter_that_cannot_be_read_has_no_vfs_to_give(void **state)

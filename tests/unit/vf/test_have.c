@@ -483,6 +483,42 @@ static void a_nic_whose_vf_is_gone_from_the_host_gets_another(void **state)
     assert_int_equal(count_records(), 1);
 }
 
+static void remove_from_bus(unsigned vf)
+{
+    char address[ONEIB_PCI_TEXT_SIZE];
+    const struct oneib_pci pci = tree_vf_pci(&hca, vf);
+    oneib_pci_format(&pci, address);
+    tree_remove("/sys/bus/pci/devices/%s", address);
+}
+
+static void a_vf_that_left_the_bus_is_given_to_nobody(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    remove_from_bus(0);
+    give(&wanted, &record);
+    assert_int_equal(record.index, 1);
+    for (unsigned vf = 2; vf < hca.vfs; vf++)
+        remove_from_bus(vf);
+    wanted = wanted_of(43, 1, KEY);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "1 reserved, 3 not on the PCI bus");
+}
+
+static void a_nic_whose_vf_left_the_bus_gets_another_and_the_old_one_is_closed(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    remove_from_bus(0);
+    give(&wanted, &record);
+    assert_int_equal(record.index, 1);
+    assert_closed(&hca, 0);
+    assert_false(has_guid(0));
+    assert_int_equal(count_records(), 1);
+}
+
 /* Its place is where it is, whatever it was called. */
 static void a_record_names_the_adapter_as_it_is_called_now(void **state)
 {
@@ -622,6 +658,8 @@ int main(void)
         IN_SCENE(the_other_port_is_opened_when_it_is_named),
         IN_SCENE(a_vf_that_has_only_the_other_port_is_refused),
         IN_SCENE(a_nic_whose_vf_is_gone_from_the_host_gets_another),
+        IN_SCENE(a_vf_that_left_the_bus_is_given_to_nobody),
+        IN_SCENE(a_nic_whose_vf_left_the_bus_gets_another_and_the_old_one_is_closed),
         IN_SCENE(a_record_names_the_adapter_as_it_is_called_now),
         IN_SCENE(who_waits_for_a_vf_that_is_gone_is_told_when_its_nic_gets_another),
         IN_SCENE(a_vf_that_is_there_and_that_no_adapter_shows_is_not_given),
