@@ -96,7 +96,7 @@ static enum oneib_style style_of_use(const struct oneib_inventory_vf *item)
     case ONEIB_VF_NOT_CLOSED:
     case ONEIB_VF_ETHERNET:
     case ONEIB_VF_ABSENT:
-    case ONEIB_VF_UNREADABLE:
+    case ONEIB_VF_UNKNOWN:
         return ONEIB_BAD;
     default:
         return ONEIB_PLAIN;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include <stdlib.h>
 
-#define USES (ONEIB_VF_UNREADABLE + 1)
+#define USES (ONEIB_VF_UNKNOWN + 1)
 
 struct use_words {
     const char *name;
@@ -21,7 +21,7 @@ static const struct use_words words[USES] = {
     [ONEIB_VF_NO_PORT] = {"no port", "without the port"},
     [ONEIB_VF_MANAGEMENT] = {"management", "that may send management packets"},
     [ONEIB_VF_ABSENT] = {"absent", "not on the PCI bus"},
-    [ONEIB_VF_UNREADABLE] = {"unreadable", "unreadable"},
+    [ONEIB_VF_UNKNOWN] = {"unknown", "in an unknown state"},
 };
 
 const char *oneib_vf_use_name(enum oneib_vf_use use)

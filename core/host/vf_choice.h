@@ -20,11 +20,11 @@ enum oneib_vf_use {
     ONEIB_VF_NO_PORT,    /* it has not the port that is wanted */
     ONEIB_VF_MANAGEMENT, /* it may send management packets (mlx4's enable_smi_admin) */
     ONEIB_VF_ABSENT,     /* it is not on the PCI bus */
-    ONEIB_VF_UNREADABLE, /* something about it could not be read: not handed out */
+    ONEIB_VF_UNKNOWN,    /* what tells whose it is could not be read: not handed out */
 };
 
 /* "free", "reserved", "domain", "host", "not closed", "ethernet", "no port", "management",
- * "absent", "unreadable". */
+ * "absent", "unknown". */
 const char *oneib_vf_use_name(enum oneib_vf_use use);
 
 struct oneib_vf_candidate {

@@ -19,7 +19,7 @@ static enum oneib_vf_use use_by_state(const struct oneib_inventory_vf *item)
 {
     const struct oneib_vf_state *state = &item->state;
     if (!item->state_known)
-        return ONEIB_VF_UNREADABLE;
+        return ONEIB_VF_UNKNOWN;
     if (state->has_ethernet)
         return ONEIB_VF_ETHERNET;
     return oneib_vf_state_is_free(state) ? ONEIB_VF_FREE : ONEIB_VF_NOT_CLOSED;
@@ -36,15 +36,16 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
                                 const struct oneib_config *config,
                                 const struct oneib_inventory_vf *item, bool with_states)
 {
+    /* Whether its VM has it is what libvirt says, and what the service makes of it. */
     if (item->record)
-        return ONEIB_VF_RESERVED;
+        return inventory->domains_known ? ONEIB_VF_RESERVED : ONEIB_VF_UNKNOWN;
     if (item->domain)
         return ONEIB_VF_DOMAIN;
     if (item->vf->interface_up || oneib_is_host_vf(config, &item->vf->pci))
         return ONEIB_VF_HOST;
     if (!inventory->table_known || !inventory->domains_known ||
         item->hca->fault.code != ONEIB_ERROR_NONE)
-        return ONEIB_VF_UNREADABLE;
+        return ONEIB_VF_UNKNOWN;
     return use_of_nobodys(item, with_states);
 }
 

@@ -25,7 +25,7 @@ static enum oneib_vf_use use_of(const struct oneib_vfs *vfs, const struct oneib_
     if (oneib_vfs_is_hosts(vfs, &vf->pci))
         return ONEIB_VF_HOST;
     if (oneib_hca_reread_vf(hca, vf, &unreadable) < 0)
-        return ONEIB_VF_UNREADABLE;
+        return ONEIB_VF_UNKNOWN;
     if (vf->off_bus)
         return ONEIB_VF_ABSENT;
     return vf->interface_up ? ONEIB_VF_HOST : ONEIB_VF_FREE;
@@ -73,7 +73,7 @@ static enum oneib_vf_use look_at(const struct oneib_vf_place *place, const struc
 {
     struct oneib_error unreadable;
     if (oneib_vf_state_read(place->hca, vf, state, &unreadable) < 0)
-        return ONEIB_VF_UNREADABLE;
+        return ONEIB_VF_UNKNOWN;
     return use_by_state(state, place->port->number);
 }
 

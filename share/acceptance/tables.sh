@@ -298,7 +298,7 @@ reboot_host() { # HOST
 
 # The VMs there do not run yet: whatever is open is open to nobody's order.
 all_closed_at() { # HOST
-    if grep -Eq '/use	(in use|leaked|unreadable)$' "$work/hca-$1"; then
+    if grep -Eq '/use	(in use|leaked|unknown)$' "$work/hca-$1"; then
         row FAILED "VFs of $1 came up closed" 'one is open, or cannot be read'
         settle reboot-closed no "a VF was open after the start of its host"
     else

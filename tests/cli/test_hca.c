@@ -338,7 +338,7 @@ static void a_broken_adapter_is_a_finding_beside_the_others(void **state)
     json_t *document = hca_json(0);
     assert_true(has_finding(document, "hca-unreadable"));
     assert_int_equal(json_array_size(get(document, "adapters")), 2);
-    assert_string_equal(text_of(vf(document, 0), "use"), "unreadable");
+    assert_string_equal(text_of(vf(document, 0), "use"), "unknown");
     json_decref(document);
     const struct outcome *outcome = RUN("hca");
     assert_int_equal(outcome->status, 0);
@@ -362,12 +362,12 @@ static void without_libvirt_no_vf_is_called_free(void **state)
     assert_true(has_finding(document, "libvirt-unreachable"));
     assert_false(json_is_true(get(get(document, "libvirt"), "known")));
     for (size_t i = 0; i < 4; i++)
-        assert_string_equal(text_of(vf(document, i), "use"), "unreadable");
+        assert_string_equal(text_of(vf(document, i), "use"), "unknown");
     json_decref(document);
 }
 
 /* What lies on disk is shown all the same. */
-static void without_the_service_no_vf_is_called_free(void **state)
+static void without_the_service_the_use_of_a_vf_is_unknown(void **state)
 {
     (void)state;
     assign();
@@ -375,14 +375,13 @@ static void without_the_service_no_vf_is_called_free(void **state)
     json_t *document = hca_json(0);
     assert_true(has_finding(document, "node-service-unreachable"));
     assert_false(json_is_true(get(get(document, "libvirt"), "known")));
-    assert_string_equal(text_of(vf(document, 0), "use"), "reserved");
-    for (size_t i = 1; i < 4; i++)
-        assert_string_equal(text_of(vf(document, i), "use"), "unreadable");
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(text_of(vf(document, i), "use"), "unknown");
     json_decref(document);
     const struct outcome *outcome = RUN("hca");
     assert_int_equal(outcome->status, 0);
     assert_contains(outcome->err, "systemctl start oneib-node");
-    assert_contains(line_of(outcome->out, "0000:81:00.1"), " reserved: VM 42 NIC 1 0x0005 full");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " unknown: VM 42 NIC 1 0x0005 full");
 }
 
 static void a_vf_of_two_domains_is_a_violation(void **state)
@@ -626,7 +625,7 @@ int main(void)
                                         make_node_with_mlx5, end_node),
         WITH_ADAPTER(a_broken_adapter_is_a_finding_beside_the_others),
         WITH_ADAPTER(without_libvirt_no_vf_is_called_free),
-        WITH_ADAPTER(without_the_service_no_vf_is_called_free),
+        WITH_ADAPTER(without_the_service_the_use_of_a_vf_is_unknown),
         WITH_ADAPTER(a_vf_of_two_domains_is_a_violation),
         WITH_ADAPTER(a_hostile_domain_cannot_steer_the_terminal),
         WITH_ADAPTER(the_configuration_is_the_nodes),

@@ -71,7 +71,7 @@ static void those_that_are_not_free_come_last(void **state)
         candidate(0, 1, true, ONEIB_VF_DOMAIN),
         candidate(1, 1, true, ONEIB_VF_RESERVED),
         candidate(2, 0, false, ONEIB_VF_FREE),
-        candidate(3, 1, true, ONEIB_VF_UNREADABLE),
+        candidate(3, 1, true, ONEIB_VF_UNKNOWN),
     };
     assert_order(some, COUNT(some), 1, (const uint16_t[]){2, 0, 1, 3});
 }
@@ -116,13 +116,13 @@ static void every_use_is_told_in_a_refusal(void **state)
         candidate(3, 0, true, ONEIB_VF_HOST),       candidate(4, 0, true, ONEIB_VF_NOT_CLOSED),
         candidate(5, 0, true, ONEIB_VF_ETHERNET),   candidate(6, 0, true, ONEIB_VF_NO_PORT),
         candidate(7, 0, true, ONEIB_VF_MANAGEMENT), candidate(8, 0, true, ONEIB_VF_ABSENT),
-        candidate(9, 0, true, ONEIB_VF_UNREADABLE),
+        candidate(9, 0, true, ONEIB_VF_UNKNOWN),
     };
     assert_string_equal(
         refusal(some, COUNT(some)),
         "mlx4_0 has no free virtual function: 9 in all, 1 reserved, 1 of libvirt domains, 1 the "
         "host's own, 1 left over and not closed, 1 with an Ethernet port, 1 without the port, 1 "
-        "that may send management packets, 1 not on the PCI bus, 1 unreadable; 'oneib hca "
+        "that may send management packets, 1 not on the PCI bus, 1 in an unknown state; 'oneib hca "
         "--repair' closes what is left "
         "over");
 }
@@ -139,7 +139,7 @@ static void uses_have_names(void **state)
     (void)state;
     static const char *const names[] = {
         "free",     "reserved", "domain",     "host",   "not closed",
-        "ethernet", "no port",  "management", "absent", "unreadable",
+        "ethernet", "no port",  "management", "absent", "unknown",
     };
     for (size_t i = 0; i < COUNT(names); i++)
         assert_string_equal(oneib_vf_use_name((enum oneib_vf_use)i), names[i]);

@@ -391,9 +391,8 @@ static void a_service_that_is_down_is_found_and_no_vf_is_free(void **state)
     assert_contains(find(&inventory, "node-service-unreachable")->text,
                     "oneib-node does not answer");
     assert_int_equal(inventory.findings.count, 1);
-    assert_int_equal(inventory.vfs[0].use, ONEIB_VF_RESERVED);
-    for (size_t i = 1; i < 4; i++)
-        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
     oneib_inventory_clear(&inventory);
 }
 
@@ -401,13 +400,14 @@ static void a_libvirt_that_is_down_is_found_and_no_vf_is_free(void **state)
 {
     (void)state;
     libvirt_is_silent = true;
+    RECORDS(record_of(0, 7, ONEIB_VF_CLOSED));
     struct oneib_inventory inventory = look(true);
     assert_true(inventory.service_known);
     assert_false(inventory.domains_known);
     assert_int_equal(inventory.domains_error.code, ONEIB_ERROR_UNREACHABLE);
     assert_int_equal(find(&inventory, "libvirt-unreachable")->severity, ONEIB_WARNING);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
     oneib_inventory_clear(&inventory);
 }
 
@@ -419,7 +419,7 @@ static void a_damaged_table_is_found_and_no_vf_is_free(void **state)
     assert_false(inventory.table_known);
     assert_contains(find(&inventory, "vf-table-unreadable")->text, "/run/oneib/vfs");
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
     oneib_inventory_clear(&inventory);
 }
 
@@ -542,7 +542,7 @@ static void an_adapter_that_cannot_be_read_is_found_and_has_no_free_vf(void **st
     struct oneib_inventory inventory = look(true);
     assert_int_equal(find(&inventory, "hca-unreadable")->severity, ONEIB_WARNING);
     for (size_t i = 0; i < inventory.vf_count; i++)
-        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
     oneib_inventory_clear(&inventory);
 }
 
@@ -555,7 +555,7 @@ static void a_map_that_cannot_be_read_is_found_once(void **state)
         tree_write("nonsense", "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/5", directory);
     }
     struct oneib_inventory inventory = look(true);
-    assert_int_equal(inventory.vfs[1].use, ONEIB_VF_UNREADABLE);
+    assert_int_equal(inventory.vfs[1].use, ONEIB_VF_UNKNOWN);
     assert_int_equal(inventory.vfs[2].use, ONEIB_VF_FREE);
     oneib_inventory_clear(&inventory);
     found(true, "vf-unreadable", ONEIB_WARNING, "2 of its 4 virtual functions");
