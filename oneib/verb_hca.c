@@ -12,10 +12,10 @@
 
 #define NAME_COLUMNS 24
 #define DAEMONS_MAX 16384 /* bytes of a file of them */
-/* Those that give way where a line is too long. */
-#define COLUMN_PORT (1u << 0)
-#define COLUMN_USE (1u << 2)
-#define COLUMN_DRIVER (1u << 4)
+/* Those that give way where a line is too long. What an adapter is called never does: two names may
+ * differ in their last letter. */
+#define COLUMN_USE (1u << 3)
+#define COLUMN_DRIVER (1u << 5)
 
 /* ---- the table of ports ---------------------------------------------------------------------- */
 
@@ -73,8 +73,8 @@ static void add_port(struct oneib_table *table, const struct oneib_hca *hca,
 static void append_ports(const struct oneib_run *run, const struct oneib_inventory *inventory,
                          struct oneib_text *text)
 {
-    static const char *const titles[] = {"PORT", "LINK", "GBIT", "GUID",
-                                         "KEYS", "VFS",  "NUMA", "PCI"};
+    static const char *const titles[] = {"PORT",   "LINK", "GBIT", "GUID",
+                                         "P_KEYS", "VFS",  "NUMA", "PCI"};
     oneib_autotable struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->hcas.count; i++) {
@@ -82,7 +82,6 @@ static void append_ports(const struct oneib_run *run, const struct oneib_invento
         for (size_t j = 0; j < hca->port_count; j++)
             add_port(&table, hca, &hca->ports[j]);
     }
-    oneib_table_fit(&table, COLUMN_PORT);
     oneib_table_render(&table, run->color_out, "", text);
 }
 
@@ -141,7 +140,8 @@ static void add_map(struct oneib_table *table, const struct oneib_inventory_vf *
 static void add_vf(struct oneib_table *table, const struct oneib_inventory_vf *item)
 {
     add_pci(table, &item->vf->pci);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s/%u", item->hca->name, item->vf->index);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", item->hca->name);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", item->vf->index);
     add_use(table, item);
     add_map(table, item);
     oneib_table_untrusted(table, *item->vf->driver ? item->vf->driver : "-", NAME_COLUMNS);
@@ -150,8 +150,8 @@ static void add_vf(struct oneib_table *table, const struct oneib_inventory_vf *i
 static void append_vfs(const struct oneib_run *run, const struct oneib_inventory *inventory,
                        struct oneib_text *text)
 {
-    static const char *const titles[] = {"VF", "ADAPTER", "USE", "OPEN TO", "DRIVER"};
-    oneib_autotable struct oneib_table table = {0};
+    static const char *const titles[] = {"PCI", "ADAPTER", "VF", "USE", "OPEN TO", "DRIVER"};
+    oneib_autotable struct oneib_table table = {.right = 1u << 2};
     oneib_table_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->vf_count; i++)
         add_vf(&table, &inventory->vfs[i]);
@@ -288,9 +288,9 @@ const struct oneib_verb oneib_verb_hca = {
             "for libvirt's domains and the virtual functions that VMs have. Asks neither\n"
             "OpenNebula nor the fabric. Exits 1 when isolation is, or could be, broken.\n"
             "\n"
-            "KEYS: entries of the port's P_Key table in use, and how many it has. VFS: those\n"
-            "that exist, and how many the adapter could have; the second table says what each\n"
-            "is used for.\n"
+            "P_KEYS: entries of the port's P_Key table in use, and how many it has. VFS: those\n"
+            "that exist, and how many the adapter could have; the second table has a line for\n"
+            "each: its PCI address, its adapter and its number there, and what it is used for.\n"
             "\n"
             "  --repair  close what is open without being anybody's, forget what the adapter\n"
             "            has no more, finish what a migration could not, and plug in what\n"

@@ -211,14 +211,15 @@ static void the_tables_show_ports_and_vfs(void **state)
     assert_int_equal(outcome->status, 0);
     assert_string_equal(outcome->err, "");
     snprintf(guid, sizeof guid, "0x%016" PRIx64, tree_port_guid(&mlx4, 1));
+    assert_contains(outcome->out, "  P_KEYS  ");
     const char *port = line_of(outcome->out, "mlx4_0");
     assert_contains(port, "mlx4_0/1 active 56 0x");
     assert_contains(port, guid);
     assert_contains(port, " 2/127 4/4 0 0000:81:00.0");
     assert_string_equal(line_of(outcome->out, "0000:81:00.1"),
-                        "0000:81:00.1 mlx4_0/0 in use: VM 42 NIC 1 0x0005 full, no GUID vfio-pci");
+                        "0000:81:00.1 mlx4_0 0 in use: VM 42 NIC 1 0x0005 full, no GUID vfio-pci");
     assert_string_equal(line_of(outcome->out, "0000:81:00.2"),
-                        "0000:81:00.2 mlx4_0/1 free closed vfio-pci");
+                        "0000:81:00.2 mlx4_0 1 free closed vfio-pci");
     assert_contains(line_of(outcome->out, "0000:81:00.3"), " domain: other ");
     fits_a_terminal(outcome->out);
 }
@@ -268,6 +269,22 @@ static void what_is_in_use_is_not_what_is_reserved_leaked_or_free(void **state)
     assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " in use: VM 42 NIC 1 ");
     map_vf(0, 0);
     assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " closed: VM 42 NIC 1 closed ");
+}
+
+/* As udev names them by their GUIDs. */
+static void adapters_with_long_names_are_told_apart(void **state)
+{
+    (void)state;
+    const struct tree_hca first = {
+        .name = "ibx506b4b030043fa5e", .driver = ONEIB_HCA_MLX5, .vfs = 1};
+    const struct tree_hca second = {
+        .name = "ibx506b4b030043fa5f", .driver = ONEIB_HCA_MLX5, .pci = "0000:82:00.0", .vfs = 1};
+    tree_add_hca(&first);
+    tree_add_hca(&second);
+    const struct outcome *outcome = RUN("hca");
+    assert_contains(outcome->out, "\nibx506b4b030043fa5e/1 ");
+    assert_contains(outcome->out, "\nibx506b4b030043fa5f/1 ");
+    assert_contains(line_of(outcome->out, "0000:82:00.1"), " ibx506b4b030043fa5f 0 ");
 }
 
 /* ---- virtual ports --------------------------------------------------------------------------- */
@@ -620,6 +637,7 @@ int main(void)
         WITH_ADAPTER(the_tables_show_ports_and_vfs),
         WITH_ADAPTER(the_document_has_the_same),
         WITH_ADAPTER(what_is_in_use_is_not_what_is_reserved_leaked_or_free),
+        BARE(adapters_with_long_names_are_told_apart),
         BARE(an_adapter_without_vfs_has_one_table),
         cmocka_unit_test_setup_teardown(what_a_virtual_port_holds_is_shown_or_said_not_to_be_read,
                                         make_node_with_mlx5, end_node),
