@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
-#include <errno.h>
 #include <linux/if_arp.h>
 #include <string.h>
 
@@ -67,39 +66,27 @@ static int reach(const struct oneib_hca *hca, const struct oneib_vf *vf, struct 
 {
     *target = (struct target){hca, vf, 0, oneib_vf_nvidia_has_files(hca, vf)};
     /* The interfaces of a simulated node are not this kernel's. */
-    if (!oneib_node_is_simulated() && oneib_vf_find_ipoib(hca, &target->ifindex, err) < 0)
+    if (!oneib_node_is_simulated() && oneib_vf_find_ipoib(hca, &target->ifindex, err) < 0 &&
+        !target->has_files)
         return -1;
     return target->ifindex || target->has_files ? 0 : no_way(hca, err);
 }
 
-/* What the kernel cannot do is left to the files, if there are any, from then on. */
-static bool falls_back(struct target *target, int result, const struct oneib_error *failure)
+/* What fails by netlink is done by the files, if there are any, from then on. */
+static bool falls_back(struct target *target, int result)
 {
-    const bool cannot =
-        result < 0 &&
-        (failure->code == ONEIB_ERROR_NOT_FOUND ||
-         (failure->code == ONEIB_ERROR_SYSTEM && failure->system_errno == EOPNOTSUPP));
-    if (!cannot || !target->has_files)
+    if (result == 0 || !target->has_files)
         return false;
     target->ifindex = 0;
     return true;
 }
 
-static int pass_on(int result, const struct oneib_error *failure, struct oneib_error *err)
-{
-    if (result < 0)
-        *err = *failure;
-    return result;
-}
-
 static int read_vf(struct target *target, struct oneib_netlink_vf *state, struct oneib_error *err)
 {
-    struct oneib_error failure;
     if (target->ifindex) {
-        const int result =
-            oneib_netlink_read_vf(target->ifindex, target->vf->index, state, &failure);
-        if (!falls_back(target, result, &failure))
-            return pass_on(result, &failure, err);
+        const int result = oneib_netlink_read_vf(target->ifindex, target->vf->index, state, err);
+        if (!falls_back(target, result))
+            return result;
     }
     return oneib_vf_nvidia_read(target->hca, target->vf, state, err);
 }
@@ -108,13 +95,12 @@ static int write_guid(struct target *target, enum oneib_vf_guid_kind kind, oneib
                       struct oneib_error *err)
 {
     _Alignas(struct nlmsghdr) char message[ONEIB_NETLINK_SIZE];
-    struct oneib_error failure;
     if (target->ifindex) {
         const size_t length =
             oneib_netlink_set_guid(message, target->ifindex, target->vf->index, kind, guid, 1);
-        const int result = oneib_netlink_send(message, length, &failure);
-        if (!falls_back(target, result, &failure))
-            return pass_on(result, &failure, err);
+        const int result = oneib_netlink_send(message, length, err);
+        if (!falls_back(target, result))
+            return result;
     }
     return oneib_vf_nvidia_set_guid(target->hca, target->vf, kind, guid, err);
 }
@@ -122,13 +108,12 @@ static int write_guid(struct target *target, enum oneib_vf_guid_kind kind, oneib
 static int write_link(struct target *target, enum oneib_vf_link link, struct oneib_error *err)
 {
     _Alignas(struct nlmsghdr) char message[ONEIB_NETLINK_SIZE];
-    struct oneib_error failure;
     if (target->ifindex) {
         const size_t length =
             oneib_netlink_set_link(message, target->ifindex, target->vf->index, link, 1);
-        const int result = oneib_netlink_send(message, length, &failure);
-        if (!falls_back(target, result, &failure))
-            return pass_on(result, &failure, err);
+        const int result = oneib_netlink_send(message, length, err);
+        if (!falls_back(target, result))
+            return result;
     }
     return oneib_vf_nvidia_set_link(target->hca, target->vf, link, err);
 }
@@ -148,18 +133,31 @@ static const char *link_name(enum oneib_vf_link link)
     return "disable";
 }
 
-/* Written even if it says so already: NVIDIA's files say what the driver was told last. */
+static int write_and_read_link(struct target *target, enum oneib_vf_link link,
+                               enum oneib_vf_link *now, struct oneib_error *err)
+{
+    struct oneib_netlink_vf state;
+    if (write_link(target, link, err) < 0 || read_vf(target, &state, err) < 0)
+        return -1;
+    *now = state.link;
+    return 0;
+}
+
+/* Written even if it says so already: NVIDIA's files say what the driver was told last, by them
+ * perhaps alone. */
 static int set_link(struct target *target, enum oneib_vf_link link, struct oneib_error *err)
 {
-    struct oneib_netlink_vf now;
-    if (write_link(target, link, err) < 0 || read_vf(target, &now, err) < 0)
+    const unsigned ifindex = target->ifindex;
+    enum oneib_vf_link now;
+    if (write_and_read_link(target, link, &now, err) < 0 ||
+        (target->ifindex != ifindex && write_and_read_link(target, link, &now, err) < 0))
         return -1;
-    if (now.link == link)
+    if (now == link)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                       "its link is still \"%s\" after \"%s\" was set: the driver took it without "
                       "effect",
-                      link_name(now.link), link_name(link));
+                      link_name(now), link_name(link));
 }
 
 static bool has_guid(const struct oneib_netlink_vf *state, oneib_guid guid)

@@ -2,6 +2,7 @@
 #include "hca/vf_netlink.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -84,7 +85,8 @@ size_t oneib_netlink_set_link(void *buffer, unsigned ifindex, uint32_t vf, enum 
 
 size_t oneib_netlink_ask_vfs(void *buffer, unsigned ifindex, uint32_t sequence)
 {
-    struct nlmsghdr *message = begin(buffer, RTM_GETLINK, 0, sequence, ifindex);
+    struct nlmsghdr *message =
+        begin(buffer, RTM_GETLINK, ifindex ? 0 : NLM_F_DUMP, sequence, ifindex);
     /* Counters of a hundred VFs would outgrow the list's 64 KiB. */
     mnl_attr_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
     return message->nlmsg_len;
@@ -290,6 +292,36 @@ int oneib_netlink_parse_vf(const void *bytes, size_t length, uint32_t vf,
     return list ? find_vf(list, vf, state, err) : not_told(vf, err);
 }
 
+static bool is_of(const struct nlmsghdr *message, unsigned ifindex)
+{
+    struct ifinfomsg interface;
+    if (message->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(message) < sizeof interface)
+        return false;
+    memcpy(&interface, mnl_nlmsg_get_payload(message), sizeof interface);
+    return interface.ifi_index == (int)ifindex;
+}
+
+int oneib_netlink_find_vf(const void *bytes, size_t length, unsigned ifindex, uint32_t vf,
+                          struct oneib_netlink_vf *state, bool *found, struct oneib_error *err)
+{
+    *found = false;
+    while (length > 0 && !*found) {
+        const struct nlmsghdr *message = message_in(bytes, length);
+        if (!message)
+            return malformed(err);
+        if (message->nlmsg_type == NLMSG_DONE)
+            return not_told(vf, err);
+        *found = is_of(message, ifindex);
+        if ((*found || message->nlmsg_type == NLMSG_ERROR) &&
+            oneib_netlink_parse_vf(message, message->nlmsg_len, vf, state, err) < 0)
+            return -1;
+        const size_t used = NLMSG_ALIGN(message->nlmsg_len);
+        bytes = (const char *)bytes + used;
+        length -= used < length ? used : length;
+    }
+    return 0;
+}
+
 /* ---- talking --------------------------------------------------------------------------------- */
 
 static void close_socket(struct mnl_socket **socket)
@@ -304,9 +336,8 @@ static int unreachable(struct oneib_error *err)
                       strerror(errno));
 }
 
-/* A send that waits for its answer: the socket is new, so that nothing else can come in. */
-static int ask(const void *message, size_t length, void *answer, size_t size, size_t *got,
-               struct oneib_error *err)
+/* The socket is new, so that nothing but answers can come in. */
+static struct mnl_socket *open_socket(const void *message, size_t length, struct oneib_error *err)
 {
     oneib_auto(close_socket) struct mnl_socket *socket =
         mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -314,8 +345,16 @@ static int ask(const void *message, size_t length, void *answer, size_t size, si
     if (!socket || mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
         setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) <
             0 ||
-        mnl_socket_sendto(socket, message, length) < 0)
-        return unreachable(err);
+        mnl_socket_sendto(socket, message, length) < 0) {
+        unreachable(err);
+        return NULL;
+    }
+    return oneib_steal(&socket);
+}
+
+static int receive(const struct mnl_socket *socket, const struct nlmsghdr *asked, void *answer,
+                   size_t size, size_t *got, struct oneib_error *err)
+{
     ssize_t received;
     do
         received = mnl_socket_recvfrom(socket, answer, size);
@@ -323,8 +362,15 @@ static int ask(const void *message, size_t length, void *answer, size_t size, si
     if (received < 0)
         return unreachable(err);
     *got = (size_t)received;
-    const struct nlmsghdr *asked = message, *first = message_in(answer, *got);
+    const struct nlmsghdr *first = message_in(answer, *got);
     return first && first->nlmsg_seq == asked->nlmsg_seq ? 0 : malformed(err);
+}
+
+static int ask(const void *message, size_t length, void *answer, size_t size, size_t *got,
+               struct oneib_error *err)
+{
+    oneib_auto(close_socket) struct mnl_socket *socket = open_socket(message, length, err);
+    return socket ? receive(socket, message, answer, size, got, err) : -1;
 }
 
 int oneib_netlink_send(const void *message, size_t length, struct oneib_error *err)
@@ -344,14 +390,58 @@ int oneib_netlink_send(const void *message, size_t length, struct oneib_error *e
     return 0;
 }
 
-int oneib_netlink_read_vf(unsigned ifindex, uint32_t vf, struct oneib_netlink_vf *state,
-                          struct oneib_error *err)
+static int read_by_interface(unsigned ifindex, uint32_t vf, void *answer,
+                             struct oneib_netlink_vf *state, struct oneib_error *err)
 {
     _Alignas(struct nlmsghdr) char request[ONEIB_NETLINK_SIZE];
     const size_t length = oneib_netlink_ask_vfs(request, ifindex, 1);
     size_t got;
-    oneib_autofree void *answer = oneib_alloc(ANSWER_SIZE, 1);
     if (ask(request, length, answer, ANSWER_SIZE, &got, err) < 0)
         return -1;
     return oneib_netlink_parse_vf(answer, got, vf, state, err);
+}
+
+static int read_by_dump(unsigned ifindex, uint32_t vf, void *answer, struct oneib_netlink_vf *state,
+                        struct oneib_error *err)
+{
+    _Alignas(struct nlmsghdr) char request[ONEIB_NETLINK_SIZE];
+    const size_t length = oneib_netlink_ask_vfs(request, 0, 1);
+    oneib_auto(close_socket) struct mnl_socket *socket = open_socket(request, length, err);
+    const double end = oneib_now_ms() + ANSWER_SECONDS * 1000;
+    bool found = false;
+    if (!socket)
+        return -1;
+    while (!found) {
+        size_t got;
+        if (oneib_now_ms() >= end)
+            return malformed(err);
+        if (receive(socket, (const void *)request, answer, ANSWER_SIZE, &got, err) < 0 ||
+            oneib_netlink_find_vf(answer, got, ifindex, vf, state, &found, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* rtnl_vfinfo_size() does not count the GUIDs: about 30 VFs are too many for one interface's
+ * answer. A dump's may be as long as the buffer that it is read into, up to 32 KiB. */
+static int too_many_vfs(struct oneib_error *err)
+{
+    return oneib_fail_errno(err, EMSGSIZE,
+                            "Linux before 6.15 does not tell of so many virtual functions of one "
+                            "InfiniBand adapter: update the kernel (also of the stable series), or "
+                            "make fewer of them (sriov_numvfs)");
+}
+
+int oneib_netlink_read_vf(unsigned ifindex, uint32_t vf, struct oneib_netlink_vf *state,
+                          struct oneib_error *err)
+{
+    oneib_autofree void *answer = oneib_alloc(ANSWER_SIZE, 1);
+    struct oneib_error why, unread;
+    if (read_by_interface(ifindex, vf, answer, state, &why) == 0 ||
+        read_by_dump(ifindex, vf, answer, state, &unread) == 0)
+        return 0;
+    if (why.code == ONEIB_ERROR_SYSTEM && why.system_errno == EMSGSIZE)
+        return too_many_vfs(err);
+    *err = why;
+    return -1;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ib/guid.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ size_t oneib_netlink_set_guid(void *buffer, unsigned ifindex, uint32_t vf,
 size_t oneib_netlink_set_link(void *buffer, unsigned ifindex, uint32_t vf, enum oneib_vf_link link,
                               uint32_t sequence);
 
-/* Asks about all VFs of the interface: RTM_GETLINK. */
+/* Asks about all VFs of the interface, 0: of all interfaces: RTM_GETLINK. */
 size_t oneib_netlink_ask_vfs(void *buffer, unsigned ifindex, uint32_t sequence);
 
 /* What the kernel says about one VF (RTM_GETLINK with RTEXT_FILTER_VF). */
@@ -39,8 +40,14 @@ struct oneib_netlink_vf {
 int oneib_netlink_parse_vf(const void *message, size_t length, uint32_t vf,
                            struct oneib_netlink_vf *state, struct oneib_error *err);
 
+/* Likewise, in one of several messages about all interfaces; !*found: none of them was about that
+ * interface, and more are to come. -1: the last one was among them, too. */
+int oneib_netlink_find_vf(const void *messages, size_t length, unsigned ifindex, uint32_t vf,
+                          struct oneib_netlink_vf *state, bool *found, struct oneib_error *err);
+
 /* Talks to the kernel; UNREACHABLE, or SYSTEM with what the kernel answered (EOPNOTSUPP, EPERM). */
 int oneib_netlink_send(const void *message, size_t length, struct oneib_error *err);
+/* Where the kernel does not answer for that interface, by what it says of all of them. */
 int oneib_netlink_read_vf(unsigned ifindex, uint32_t vf, struct oneib_netlink_vf *state,
                           struct oneib_error *err);
 
