@@ -116,14 +116,36 @@ static void send_away(struct oneib_peers *peers, struct oneib_peer *peer,
 
 /* ---- letting in ------------------------------------------------------------------------------ */
 
-static struct oneib_peer *find_place(struct oneib_peers *peers, enum oneib_socket_kind kind)
+static const struct places {
+    size_t first, count, per_uid;
+} places[ONEIB_SOCKET_KINDS] = {
+    [ONEIB_SOCKET_ALL] = {0, ONEIB_PEERS_ALL_MAX, ONEIB_PEERS_ALL_PER_UID},
+    [ONEIB_SOCKET_READ] = {ONEIB_PEERS_ALL_MAX, ONEIB_PEERS_READ_MAX, ONEIB_PEERS_READ_PER_UID},
+};
+
+/* NULL: there is none for that user. */
+static struct oneib_peer *find_place(struct oneib_peers *peers, enum oneib_socket_kind kind,
+                                     uid_t uid, struct oneib_error *why)
 {
-    const size_t first = kind == ONEIB_SOCKET_ALL ? 0 : ONEIB_PEERS_ALL_MAX;
-    const size_t end = kind == ONEIB_SOCKET_ALL ? ONEIB_PEERS_ALL_MAX : ONEIB_PEERS_MAX;
-    for (size_t i = first; i < end; i++)
-        if (peers->items[i].fd < 0)
-            return &peers->items[i];
-    return NULL;
+    const struct places *here = &places[kind];
+    struct oneib_peer *free_one = NULL;
+    size_t own = 0;
+    for (size_t i = here->first; i < here->first + here->count; i++) {
+        struct oneib_peer *peer = &peers->items[i];
+        if (peer->fd < 0)
+            free_one = free_one ? free_one : peer;
+        else
+            own += peer->who.uid == uid;
+    }
+    if (own >= here->per_uid)
+        oneib_fail(why, ONEIB_ERROR_REFUSED,
+                   "uid %u has %zu connections to oneib-node already, which is all that one user "
+                   "may have: close one, or try again in %d s",
+                   uid, own, ONEIB_PEER_PATIENCE_MS / 1000);
+    else if (!free_one)
+        oneib_fail(why, ONEIB_ERROR_REFUSED,
+                   "oneib-node serves %zu callers already, and takes no more for now", here->count);
+    return own >= here->per_uid ? NULL : free_one;
 }
 
 static struct ucred credentials_of(int fd)
@@ -134,29 +156,27 @@ static struct ucred credentials_of(int fd)
     return who;
 }
 
-static void turn_away(struct oneib_peers *peers, int fd, enum oneib_socket_kind kind)
+static void turn_away(struct oneib_peers *peers, const struct oneib_peer *peer,
+                      const struct oneib_error *why)
 {
-    struct oneib_error err;
-    oneib_fail(&err, ONEIB_ERROR_REFUSED,
-               "oneib-node serves %d callers already, and takes no more for now",
-               kind == ONEIB_SOCKET_ALL ? ONEIB_PEERS_ALL_MAX : ONEIB_PEERS_READ_MAX);
-    const struct oneib_peer nobody = {.fd = fd, .who = credentials_of(fd)};
-    const struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FAILED, &err);
-    grumble(peers, &nobody, err.text);
-    send_answer(fd, &answer);
-    close(fd);
+    const struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FAILED, why);
+    grumble(peers, peer, why->text);
+    send_answer(peer->fd, &answer);
+    close(peer->fd);
 }
 
 static void let_in(struct oneib_peers *peers, int fd, enum oneib_socket_kind kind)
 {
-    struct oneib_peer *peer = find_place(peers, kind);
+    struct oneib_error why;
+    const struct oneib_peer caller = {.fd = fd, .who = credentials_of(fd)};
+    struct oneib_peer *peer = find_place(peers, kind, caller.who.uid, &why);
     if (!peer) {
-        turn_away(peers, fd, kind);
+        turn_away(peers, &caller, &why);
         return;
     }
     peer->fd = fd;
     peer->may_change = kind == ONEIB_SOCKET_ALL;
-    peer->who = credentials_of(fd);
+    peer->who = caller.who;
     peer->asked_count = 0;
     hear(peer);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Those who are connected: a fixed table of them, so that neither many nor slow, silent or
- * malicious ones cost anything but their own place in it. Whoever does not find one is told so at
- * once. Whoever sends nothing, does not read what is answered, or sends what is no request, loses
+ * malicious ones cost anything but their own places in it, of which a user has a part. Whoever does
+ * not find one is told so at once. Whoever sends nothing, does not read what is answered, or sends what is no request, loses
  * it.
  */
 #ifndef ONEIB_NODE_PEERS_H
@@ -16,6 +16,9 @@
 
 #define ONEIB_PEERS_ALL_MAX 256
 #define ONEIB_PEERS_READ_MAX 64
+/* Of one user: others find a place. */
+#define ONEIB_PEERS_ALL_PER_UID 240
+#define ONEIB_PEERS_READ_PER_UID 8
 #define ONEIB_PEERS_MAX (ONEIB_PEERS_ALL_MAX + ONEIB_PEERS_READ_MAX)
 /* To send a request, from the connection or the last answer on; to read an answer. */
 #define ONEIB_PEER_PATIENCE_MS 10000

@@ -69,7 +69,13 @@ void oneib_check_node(struct oneib_checks *checks)
     struct oneib_error err = {0};
     if (!has_vfs(&unserved))
         return;
-    if (oneib_client_list(&list, &err) < 0)
+    const bool is_known = oneib_client_list(&list, &err) == 0;
+    if (!is_known && err.code == ONEIB_ERROR_REFUSED)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name,
+                        "try again; 'ss -xp' as root says who holds connections to its sockets in "
+                        "/run/oneib",
+                        "what oneib-node does here is unknown: %s", err.text);
+    else if (!is_known)
         oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
                         "as root: systemctl start oneib-node; journalctl -u oneib-node says why "
                         "it ended",

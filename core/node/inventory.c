@@ -113,6 +113,15 @@ static void note_no_service(struct oneib_inventory *inventory)
                         "%s", inventory->domains_error.text);
 }
 
+static void note_busy_service(struct oneib_inventory *inventory)
+{
+    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "node-service-busy",
+                        "try again; 'ss -xp' as root says who holds connections to its sockets in "
+                        "/run/oneib",
+                        "which virtual functions are in use is unknown: %s",
+                        inventory->domains_error.text);
+}
+
 static void note_no_domains(struct oneib_inventory *inventory)
 {
     oneib_findings_note(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
@@ -150,8 +159,12 @@ static void ask_service(struct oneib_inventory *inventory)
 {
     oneib_autoservicelist struct oneib_service_list list;
     if (oneib_client_list(&list, &inventory->domains_error) < 0) {
-        inventory->service_known = inventory->domains_known = false;
-        note_no_service(inventory);
+        inventory->service_known = inventory->domains_error.code == ONEIB_ERROR_REFUSED;
+        inventory->domains_known = false;
+        if (inventory->service_known)
+            note_busy_service(inventory);
+        else
+            note_no_service(inventory);
         return;
     }
     take_list(inventory, &list);

@@ -37,8 +37,9 @@ int oneib_client_release(struct oneib_client *client, const struct oneib_request
 int oneib_client_wait(struct oneib_client *client, uint64_t wait_ms, struct oneib_error *err);
 
 /* LIST, on a connection of its own: for those who may do nothing else, too. domains_known is
- * false, and `why` the reason, while the service does not know the domains. The caller clears the
- * list; after a failure it is empty. */
+ * false, and `why` the reason, while the service does not know the domains. REFUSED: the service
+ * answers, and has no place for one more reader now. The caller clears the list; after a failure it
+ * is empty. */
 struct oneib_service_list {
     struct oneib_vf_table table;
     struct oneib_domains domains;

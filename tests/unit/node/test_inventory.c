@@ -28,7 +28,7 @@ static struct oneib_config config = {.node = {.pkey_wait_ms = 1000, .guid_wait_m
 
 /* ---- stand-ins ------------------------------------------------------------------------------- */
 
-static bool reattach_fails, service_is_silent, libvirt_is_silent;
+static bool reattach_fails, service_is_silent, service_is_busy, libvirt_is_silent;
 static uint32_t unseen;
 static const char *refused; /* calls with these words; NULL: none */
 static struct oneib_text domains_here;
@@ -117,6 +117,8 @@ int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err)
         (struct oneib_service_list){.domains_known = !libvirt_is_silent, .follows.unseen = unseen};
     if (service_is_silent)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
+    if (service_is_busy)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "oneib-node serves 64 callers already");
     oneib_reservations_read(&list->table, &damaged);
     if (libvirt_is_silent)
         oneib_fail(&list->why, ONEIB_ERROR_UNREACHABLE, "libvirt does not answer");
@@ -390,6 +392,23 @@ static void a_service_that_is_down_is_found_and_no_vf_is_free(void **state)
     assert_int_equal(find(&inventory, "node-service-unreachable")->severity, ONEIB_WARNING);
     assert_contains(find(&inventory, "node-service-unreachable")->text,
                     "oneib-node does not answer");
+    assert_int_equal(inventory.findings.count, 1);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
+    oneib_inventory_clear(&inventory);
+}
+
+/* Other readers are no reason to say that VMs get nothing. */
+static void a_service_that_is_busy_is_not_called_unreachable(void **state)
+{
+    (void)state;
+    service_is_busy = true;
+    RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
+    struct oneib_inventory inventory = look(false);
+    service_is_busy = false;
+    assert_true(inventory.service_known);
+    assert_false(inventory.domains_known);
+    assert_int_equal(find(&inventory, "node-service-busy")->severity, ONEIB_WARNING);
     assert_int_equal(inventory.findings.count, 1);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNKNOWN);
@@ -733,6 +752,7 @@ int main(void)
         TEST(a_vf_that_left_the_bus_is_not_free),
         TEST(without_an_adapter_the_service_is_not_missed),
         TEST(a_service_that_is_down_is_found_and_no_vf_is_free),
+        TEST(a_service_that_is_busy_is_not_called_unreachable),
         TEST(a_libvirt_that_is_down_is_found_and_no_vf_is_free),
         TEST(a_damaged_table_is_found_and_no_vf_is_free),
         TEST(a_vf_of_two_domains_is_found),

@@ -192,6 +192,33 @@ static void who_finds_no_place_is_told_and_logged(void **state)
     close(fd);
 }
 
+static void fill_places(uid_t uid, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        callers.items[ONEIB_PEERS_ALL_MAX + i].fd = 1000000;
+        callers.items[ONEIB_PEERS_ALL_MAX + i].who.uid = uid;
+    }
+}
+
+static void readers_of_one_user_leave_places_to_others(void **state)
+{
+    (void)state;
+    struct oneib_answer answer;
+    fill_places(geteuid(), ONEIB_PEERS_READ_PER_UID);
+    int fd = call_and_be_let_in(ONEIB_SOCKET_READ);
+    assert_true(recv(fd, &answer, sizeof answer, 0) > 0);
+    assert_int_equal(answer.kind, ONEIB_ANSWER_FAILED);
+    assert_non_null(strstr(answer.text, "has 8 connections to oneib-node already"));
+    close(fd);
+    fd = call();
+    assert_int_equal(count_answers(fd), 0);
+    close(fd);
+    fill_places(geteuid() + 1, ONEIB_PEERS_READ_PER_UID);
+    fd = call_and_be_let_in(ONEIB_SOCKET_READ);
+    assert_int_equal(count_answers(fd), 0);
+    close(fd);
+}
+
 /* ---- when somebody's time is over ------------------------------------------------------------ */
 
 static int begin_stopped(void **state)
@@ -263,6 +290,7 @@ int main(void)
         NODE(at_the_end_every_connection_is_closed),
         NODE(of_many_that_misbehave_ten_a_minute_are_logged),
         NODE(who_finds_no_place_is_told_and_logged),
+        NODE(readers_of_one_user_leave_places_to_others),
         STOPPED(while_nobody_is_there_nobodys_time_is_over),
         STOPPED(the_first_whose_time_is_over_is_waited_for),
         STOPPED(whose_time_is_over_in_weeks_is_not_waited_for),
