@@ -42,9 +42,15 @@ static const char *reason(enum oneib_member_status member_status)
         [ONEIB_MEMBER_STATUS_KEY_CONFLICT] =
             ("another network, or a static partition of the operator's, has this P_Key: give "
              "this network another VLAN_ID"),
-        [ONEIB_MEMBER_STATUS_NO_HCA] =
-            ("the host reports no such InfiniBand port, or one that must not serve VMs: see the "
-             "findings, its probes and the network's PHYDEV"),
+        [ONEIB_MEMBER_STATUS_HCA_MISSING] =
+            ("the host reports no such InfiniBand port: see its probes and the network's PHYDEV"),
+        [ONEIB_MEMBER_STATUS_HCA_AMBIGUOUS] =
+            "the host has several adapters for VMs: name one in the network's PHYDEV",
+        [ONEIB_MEMBER_STATUS_HCA_UNSUPPORTED] =
+            "the adapter is neither of mlx4 nor of mlx5: use another one for this network",
+        [ONEIB_MEMBER_STATUS_PHYDEV_INVALID] =
+            "the network's PHYDEV names no adapter: set it to DEVICE or DEVICE:PORT",
+        [ONEIB_MEMBER_STATUS_NO_HCA] = "the host's port must not serve it: see the findings",
         [ONEIB_MEMBER_STATUS_PORT_FULL] =
             "the port's P_Key table is full: move VMs of other clusters to other hosts",
         [ONEIB_MEMBER_STATUS_OWNER_LIMIT] =

@@ -220,10 +220,18 @@ static void take_port(const struct oneib_work *work, struct oneib_binding *bindi
         binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
 }
 
-static void leave_without_port(struct oneib_binding *bindings, size_t count)
+static void leave_without_port(struct oneib_binding *bindings, size_t count,
+                               enum oneib_member_status why)
 {
     for (size_t i = 0; i < count; i++)
-        bindings[i].member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+        bindings[i].member_status = why;
+}
+
+static enum oneib_member_status status_without_port(enum oneib_port_answer answer)
+{
+    return answer == ONEIB_PORT_UNNAMED     ? ONEIB_MEMBER_STATUS_PHYDEV_INVALID
+           : answer == ONEIB_PORT_AMBIGUOUS ? ONEIB_MEMBER_STATUS_HCA_AMBIGUOUS
+                                            : ONEIB_MEMBER_STATUS_HCA_MISSING;
 }
 
 /* A source host that is not known any more costs a migrating VM nothing but its last moments there.
@@ -246,18 +254,17 @@ static void binding_group(struct oneib_work *work, struct oneib_binding *binding
         bindings->host_id == ONEIB_NO_ID ? NULL : oneib_cloud_host(work->cloud, bindings->host_id);
     const struct oneib_hca_port *port;
 
-    if (network->device_invalid) {
-        leave_without_port(bindings, count);
-        return;
-    }
-    enum oneib_port_answer answer = oneib_host_port(work->cloud, host, network, &port);
+    const enum oneib_port_answer answer = network->device_invalid
+                                              ? ONEIB_PORT_UNNAMED
+                                              : oneib_host_port(work->cloud, host, network, &port);
     if (answer != ONEIB_PORT_FOUND) {
-        leave_without_port(bindings, count);
-        say_no_port(work, network, bindings, severity_of(bindings, count), answer);
+        leave_without_port(bindings, count, status_without_port(answer));
+        if (answer != ONEIB_PORT_UNNAMED) /* that is said of the network that has it */
+            say_no_port(work, network, bindings, severity_of(bindings, count), answer);
         return;
     }
     if (port->driver != ONEIB_HCA_MLX4 && port->driver != ONEIB_HCA_MLX5) {
-        leave_without_port(bindings, count);
+        leave_without_port(bindings, count, ONEIB_MEMBER_STATUS_HCA_UNSUPPORTED);
         say_unsupported(work, network, bindings, port);
         return;
     }

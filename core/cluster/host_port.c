@@ -2,15 +2,34 @@
 #include "cluster/host_port.h"
 #include <string.h>
 
-/* The device that the network names, or the host's only one; NULL: it has several. */
+/* How much its adapter is for VMs: it has VFs that oneib can keep apart, it could have, or it never
+ * will. Whether its link is up is nobody's reason to move running VMs to another one. */
+static int fitness(const struct oneib_hca_port *port)
+{
+    if (port->driver == ONEIB_HCA_OTHER)
+        return 0;
+    return port->vfs_total > 0 ? 2 : 1;
+}
+
+/* The fittest; NULL: several are. */
+static const char *only_device(const struct oneib_host *host)
+{
+    const struct oneib_hca_port *best = &host->ports[0];
+    bool several = false;
+    for (size_t i = 1; i < host->port_count; i++) {
+        const struct oneib_hca_port *port = &host->ports[i];
+        if (fitness(port) > fitness(best)) {
+            best = port;
+            several = false;
+        } else if (fitness(port) == fitness(best))
+            several |= strcmp(port->device, best->device) != 0;
+    }
+    return several ? NULL : best->device;
+}
+
 static const char *wanted_device(const struct oneib_host *host, const struct oneib_network *network)
 {
-    if (network->device[0])
-        return network->device;
-    for (size_t i = 1; i < host->port_count; i++)
-        if (strcmp(host->ports[0].device, host->ports[i].device) != 0)
-            return NULL;
-    return host->ports[0].device;
+    return network->device[0] ? network->device : only_device(host);
 }
 
 /* Port 1 when the device has one, else its only port; 0: it has none, or several and none is the
@@ -65,7 +84,9 @@ enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,
 {
     *found = NULL;
     network = who_names_the_device(cloud, network);
-    if (!host || host->port_count == 0 || network->device_invalid)
+    if (network->device_invalid)
+        return ONEIB_PORT_UNNAMED;
+    if (!host || host->port_count == 0)
         return ONEIB_PORT_MISSING;
     const char *device = wanted_device(host, network);
     if (!device)

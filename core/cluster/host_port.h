@@ -10,11 +10,13 @@ enum oneib_port_answer {
     ONEIB_PORT_FOUND,
     ONEIB_PORT_MISSING,   /* the host reports no such port */
     ONEIB_PORT_AMBIGUOUS, /* more than one may be meant */
+    ONEIB_PORT_UNNAMED,   /* PHYDEV names no adapter */
 };
 
 /*
- * PHYDEV's device, else the host's only one; PHYDEV's port, else port 1, else the device's only
- * one. A reservation's PHYDEV is its parent's (oneib_network_rules()). host may be NULL. *found is
+ * PHYDEV's device, else the host's only one: of several the only one with VFs of mlx4 or mlx5, or,
+ * where none has VFs, the only one of these drivers. PHYDEV's port, else port 1, else the device's
+ * only one. A reservation's PHYDEV is its parent's (oneib_network_rules()). host may be NULL. *found is
  * NULL unless FOUND.
  */
 enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,

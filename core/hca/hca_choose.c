@@ -12,11 +12,17 @@ bool oneib_hca_has_infiniband(const struct oneib_hca *hca)
     return false;
 }
 
+/* As oneibd chooses for a network that names none (cluster/host_port.c). */
+static bool serves_vms(const struct oneib_hca *hca)
+{
+    return hca->driver != ONEIB_HCA_OTHER && hca->vf_count > 0 && oneib_hca_has_infiniband(hca);
+}
+
 /* "mlx4_0, mlx4_1": what there is to choose from. */
-static void list_infiniband(const struct oneib_hcas *hcas, struct oneib_text *names)
+static void list_adapters(const struct oneib_hcas *hcas, struct oneib_text *names)
 {
     for (size_t i = 0; i < hcas->count; i++)
-        if (oneib_hca_has_infiniband(&hcas->items[i]))
+        if (serves_vms(&hcas->items[i]))
             oneib_text_printf(names, "%s%s", names->length > 0 ? ", " : "", hcas->items[i].name);
     if (names->length == 0)
         oneib_text_append(names, "none");
@@ -29,9 +35,10 @@ static const struct oneib_hca *find_hca(const struct oneib_hcas *hcas, const cha
     const struct oneib_hca *hca = oneib_hcas_find(hcas, device);
     if (hca)
         return hca;
-    list_infiniband(hcas, &names);
+    list_adapters(hcas, &names);
     oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-               "this host has no adapter %s; its InfiniBand adapters: %s", device, names.data);
+               "this host has no adapter %s; its InfiniBand adapters with virtual functions: %s",
+               device, names.data);
     return NULL;
 }
 

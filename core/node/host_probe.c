@@ -9,13 +9,23 @@
 
 #define PROBLEM_MAX 1000 /* bytes */
 
+/* VFs that are VMs': by them oneibd tells which adapter a network without PHYDEV means, so that what
+ * lasts for a moment does not count. */
 static unsigned count_vfs(const struct oneib_hca *hca, const struct oneib_config *config)
 {
     unsigned count = 0;
+    for (size_t i = 0; i < hca->vf_count; i++)
+        count += !oneib_is_host_vf(config, &hca->vfs[i].pci);
+    return count;
+}
+
+/* Those that a VM can get now. */
+static unsigned count_usable_vfs(const struct oneib_hca *hca, const struct oneib_config *config)
+{
+    unsigned count = 0;
     for (size_t i = 0; i < hca->vf_count && hca->fault.code == ONEIB_ERROR_NONE; i++)
-        if (!hca->vfs[i].interface_up && !hca->vfs[i].off_bus &&
-            !oneib_is_host_vf(config, &hca->vfs[i].pci))
-            count++;
+        count += !hca->vfs[i].interface_up && !hca->vfs[i].off_bus &&
+                 !oneib_is_host_vf(config, &hca->vfs[i].pci);
     return count;
 }
 
@@ -90,7 +100,7 @@ static void append_hca(struct oneib_text *text, const struct oneib_hca *hca,
         any = true;
         totals->active += is_active(port);
     }
-    totals->vfs += any ? vfs : 0;
+    totals->vfs += any ? count_usable_vfs(hca, config) : 0;
 }
 
 void oneib_probe_render(const struct oneib_hcas *hcas, const struct oneib_config *config,

@@ -167,8 +167,8 @@ static void show_says_why_a_vm_on_the_subnet_managers_host_is_no_member(void **s
     scene_vm(scene_network("red", "257", NULL), host);
     ONEIB(1, "sync"); /* the finding is a violation */
     const struct lab_output *shown = ONEIB(0, "show", "1");
-    must_say(line_with(shown->out, "RUNNING"), "no: no-hca");
-    must_say(shown->out, "or one that must not serve VMs: see the findings");
+    must_say(line_with(shown->out, "RUNNING"), "no: port-refused");
+    must_say(shown->out, "the host's port must not serve it: see the findings");
     must_say(shown->error, "[port-full-member]");
 }
 

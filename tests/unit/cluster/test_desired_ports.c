@@ -76,8 +76,8 @@ static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
     add_network(scene, 5, 257);
     add_nic(scene, 14, 1, 5, 1); /* among those of the other network */
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
-    assert_member_status(scene, 20, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_HCA_MISSING);
+    assert_member_status(scene, 20, 0, ONEIB_MEMBER_STATUS_HCA_MISSING);
     assert_int_equal(3, findings_of(scene, "hca-missing"));
     assert_finding(scene, "hca-missing", ONEIB_WARNING,
                    "host 1 reports no InfiniBand port for network 4 (its only adapter)");
@@ -145,7 +145,7 @@ static void a_migrations_member_status_is_that_of_the_destination(void **state)
     migrate(add_nic(scene, 11, 0, 4, 67), 1);
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_HCA_MISSING);
     assert_int_equal(2, findings_of(scene, "hca-missing"));
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "host 67");
     assert_int_equal(ONEIB_NOTICE, scene->desired.findings.items[1].severity);
@@ -185,7 +185,7 @@ static void the_network_chooses_device_and_port(void **state)
 
     scene->cloud.networks[0].device_port = 3;
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_HCA_MISSING);
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "port 3 of mlx4_1");
 }
 
@@ -215,7 +215,7 @@ static void of_several_ports_without_a_first_none_is_guessed(void **state)
     add_port(scene, host, "mlx4_0", 3, 0x73);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_HCA_MISSING);
     assert_int_equal(1, scene->desired.table.count);
 }
 
@@ -249,7 +249,7 @@ static void of_several_adapters_none_is_guessed(void **state)
     add_port(scene, add_host(scene, 1), "mlx4_1", 1, 0x71);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_HCA_AMBIGUOUS);
     assert_finding(scene, "hca-ambiguous", ONEIB_WARNING, "host 1");
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -261,14 +261,14 @@ static void an_invalid_phydev_gives_no_member_a_port(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PHYDEV_INVALID);
     assert_finding(scene, "phydev-invalid", ONEIB_WARNING, "network 4");
 
     /* Nor one of a reservation's, for which its parent speaks. */
     add_reservation(scene, 5, 4, 257);
     add_nic(scene, 11, 0, 5, 1);
     compute(scene);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PHYDEV_INVALID);
 }
 
 static void a_driver_that_is_not_known_is_refused(void **state)
@@ -278,7 +278,7 @@ static void a_driver_that_is_not_known_is_refused(void **state)
     add_host_with(scene, 1, "qib0");
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_HCA_UNSUPPORTED);
     assert_finding(scene, "hca-unsupported", ONEIB_WARNING, "qib0");
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -490,7 +490,7 @@ static void a_limited_nic_narrows_its_key_on_every_port_of_its_host(void **state
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1);
     compute(scene);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PHYDEV_INVALID);
     assert_listed(scene, 256, 0x71, "limited");
 }
 
@@ -504,7 +504,7 @@ static void who_makes_his_own_nic_limited_narrows_nobody_on_another_port_either(
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1)->narrowed = true;
     compute(scene);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PHYDEV_INVALID);
     assert_listed(scene, 256, 0x71, "full");
 }
 

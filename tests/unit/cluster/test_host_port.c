@@ -58,6 +58,26 @@ static void of_several_devices_the_one_that_the_network_names_is_used(void **sta
     assert_port(scene, 0x23);
 }
 
+/* An adapter for storage, one that is not cabled, Omni-Path: none of them has a VF to give. */
+static void of_several_devices_the_one_that_serves_vms_is_used(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_host *host = host_of(scene);
+    add_port(scene, host, "hfi1_0", 1, 0x31)->vfs_total = 8;
+    assert_port(scene, 0x31); /* its only one, which has a finding of its own */
+    add_port(scene, host, "mlx5_0", 1, 0x11);
+    assert_port(scene, 0x11);
+    add_port(scene, host, "mlx5_1", 1, 0x21)->vfs_total = 8;
+    add_port(scene, host, "mlx5_1", 2, 0x22)->vfs_total = 8;
+    assert_port(scene, 0x21);
+    add_port(scene, host, "mlx4_0", 1, 0x41);
+    assert_port(scene, 0x21);
+    host->ports[4].vfs_total = 4;
+    assert_none(scene, ONEIB_PORT_AMBIGUOUS);
+    snprintf(scene->cloud.networks[0].device, sizeof scene->cloud.networks[0].device, "mlx5_0");
+    assert_port(scene, 0x11);
+}
+
 /* Whoever forges a host's document names a port twice. */
 static void a_port_that_is_told_of_in_two_ways_is_not_used(void **state)
 {
@@ -78,7 +98,7 @@ static void a_device_that_nobody_can_read_is_no_device(void **state)
     struct scene *scene = *state;
     add_port(scene, host_of(scene), "mlx5_0", 1, 0x11);
     scene->cloud.networks[0].device_invalid = true;
-    assert_none(scene, ONEIB_PORT_MISSING);
+    assert_none(scene, ONEIB_PORT_UNNAMED);
 }
 
 static void a_port_holds_what_its_table_has_room_for_without_the_last_slot(void **state)
@@ -94,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(of_a_device_port_1_is_used_or_the_only_one),
         SCENE_TEST(of_several_devices_the_one_that_the_network_names_is_used),
+        SCENE_TEST(of_several_devices_the_one_that_serves_vms_is_used),
         SCENE_TEST(a_port_that_is_told_of_in_two_ways_is_not_used),
         SCENE_TEST(a_device_that_nobody_can_read_is_no_device),
         cmocka_unit_test(a_port_holds_what_its_table_has_room_for_without_the_last_slot),

@@ -26,7 +26,12 @@ static void add(struct host *host, const char *name, uint8_t first, enum oneib_l
     struct oneib_port *ports = host->ports[host->hcas.count++];
     ports[0] = (struct oneib_port){.number = first, .link_layer = layer};
     ports[1] = (struct oneib_port){.number = then, .link_layer = then_layer};
-    *hca = (struct oneib_hca){.ports = ports, .port_count = then ? 2 : first ? 1 : 0};
+    *hca = (struct oneib_hca){.driver = ONEIB_HCA_MLX5,
+                              .ports = ports,
+                              .port_count = then    ? 2
+                                            : first ? 1
+                                                    : 0,
+                              .vf_count = 1};
     strcpy(hca->name, name);
     host->hcas.items = host->items;
 }
@@ -76,13 +81,26 @@ static void an_adapter_that_is_not_there_is_named_with_those_that_are(void **sta
     assert_not_found(&host, "mlx4_7", 1, ONEIB_ERROR_NOT_FOUND, "mlx4_0, mlx5_0");
 }
 
+/* As oneibd takes none of these for a network that names none. */
+static void what_cannot_serve_vms_is_not_offered(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "hfi1_0", 1, INFINIBAND, 0, 0);
+    add(&host, "mlx5_0", 1, INFINIBAND, 0, 0);
+    host.items[0].driver = ONEIB_HCA_OTHER;
+    assert_not_found(&host, "mlx4_7", 1, ONEIB_ERROR_NOT_FOUND, "virtual functions: mlx5_0");
+    host.items[1].vf_count = 0;
+    assert_not_found(&host, "mlx4_7", 1, ONEIB_ERROR_NOT_FOUND, "virtual functions: none");
+}
+
 static void a_host_without_infiniband_says_so(void **state)
 {
     struct host host = {0};
     (void)state;
-    assert_not_found(&host, "mlx4_0", 1, ONEIB_ERROR_NOT_FOUND, "InfiniBand adapters: none");
+    assert_not_found(&host, "mlx4_0", 1, ONEIB_ERROR_NOT_FOUND, "virtual functions: none");
     add(&host, "mlx5_0", 1, ETHERNET, 0, 0);
-    assert_not_found(&host, "mlx4_0", 1, ONEIB_ERROR_NOT_FOUND, "InfiniBand adapters: none");
+    assert_not_found(&host, "mlx4_0", 1, ONEIB_ERROR_NOT_FOUND, "virtual functions: none");
     assert_not_found(&host, "mlx5_0", 1, ONEIB_ERROR_INPUT, "port 1 Ethernet");
 }
 
@@ -238,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_port_that_is_named_is_found),
         cmocka_unit_test(an_adapter_that_is_not_there_is_named_with_those_that_are),
+        cmocka_unit_test(what_cannot_serve_vms_is_not_offered),
         cmocka_unit_test(a_host_without_infiniband_says_so),
         cmocka_unit_test(what_names_no_adapter_or_no_port_means_none),
         cmocka_unit_test(a_port_that_is_named_must_be_infiniband),
