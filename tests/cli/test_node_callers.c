@@ -252,6 +252,10 @@ static void a_thousand_connections_keep_nobody_from_looking(void **state)
                        strstr(answer.text, "has 240 connections to oneib-node already");
     }
     assert_int_equal(turned_away, CONNECTIONS - 240);
+    struct oneib_service_list none;
+    struct oneib_error busy = {0};
+    assert_int_equal(oneib_client_list(&none, &busy), -1);
+    assert_int_equal(busy.code, ONEIB_ERROR_REFUSED);
 
     struct oneib_answer answer;
     const struct oneib_request list = oneib_request_new(ONEIB_REQUEST_LIST);
