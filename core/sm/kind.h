@@ -19,7 +19,6 @@ struct oneib_sm_traits {
     bool virtual_ports;  /* it is one that has them; no more than that */
     bool m_key_per_port; /* it can give each port an M_Key of its own */
     bool is_elsewhere;   /* it is told over the network, and need not be on this host's port */
-    bool vport_rates;    /* it can limit the rate of one virtual port */
     enum oneib_sm_does default_partition;
     enum oneib_sm_does others;    /* partitions outside of pkeys.first to pkeys.last */
     enum oneib_sm_does wildcards; /* members that are no GUIDs, of other partitions */

@@ -79,7 +79,6 @@ static void the_page_has_what_each_kind_can(void **state)
     ASSERT_BOOL("virtual ports", virtual_ports);
     ASSERT_BOOL("an M_Key for each port", m_key_per_port);
     ASSERT_BOOL("told over the network", is_elsewhere);
-    ASSERT_BOOL("rates of virtual ports", vport_rates);
 }
 
 static void the_page_has_what_becomes_of_each_part_of_the_table(void **state)
