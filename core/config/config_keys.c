@@ -175,8 +175,8 @@ static const char *check_class_name(const char *string)
 static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096, 0};
 
 /* Gb/s of the static rates of the same specification and of later speeds; 2 stands for 2.5. */
-static const uint16_t rates[] = {2,  5,  10,  14,  20,  25,  28,  30,  40,  50,  56,
-                                 60, 80, 100, 112, 120, 168, 200, 300, 400, 600, 0};
+static const uint16_t rates[] = {2,  5,   10,  14,  20,  25,  28,  30,  40,  50,  56,   60,
+                                 80, 100, 112, 120, 168, 200, 300, 400, 600, 800, 1200, 0};
 
 /* Data lanes as PortInfo.OperationalVLs counts them, but for one alone: there nothing is apart. */
 static const uint16_t lane_counts[] = {2, 4, 8, 15, 0};
@@ -307,7 +307,7 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"fabric", "virtual_ports", ONEIB_CONFIG_CHOICE, FIELD(fabric.virtual_ports),
      .choices = vports_choices, .default_number = ONEIB_VPORTS_OFF},
     {"fabric", "mtu", ONEIB_CONFIG_NUMBER, FIELD(fabric.mtu), .maximum = 4096, .allowed = mtus},
-    {"fabric", "rate", ONEIB_CONFIG_NUMBER, FIELD(fabric.rate), .maximum = 600, .allowed = rates},
+    {"fabric", "rate", ONEIB_CONFIG_NUMBER, FIELD(fabric.rate), .maximum = 1200, .allowed = rates},
 
     {"default_partition", "full_members", ONEIB_CONFIG_STRINGS,
      FIELD(default_partition.full_members), .check = check_guid},

@@ -18,8 +18,9 @@ unsigned oneib_mtu_bytes(uint8_t code); /* 0 for no such code */
  */
 uint8_t oneib_mtu_code_for_ip(unsigned ip_mtu);
 
+#define ONEIB_RATE_CODE_MAX 24
 /* 2 (2.5 Gb/s is written 2), 5, 10, 14, 20, 25, 28, 30, 40, 50, 56, 60, 80, 100, 112, 120, 168,
- * 200, 300, 400, 600 to the IB rate code; anything else 0. */
+ * 200, 300, 400, 600, 800, 1200 to the IB rate code; anything else 0. */
 uint8_t oneib_rate_code(unsigned gbps);
 unsigned oneib_rate_gbps(uint8_t code);
 /* Compares two rate codes by speed (the codes are not in order of speed): <0, 0, >0. */

@@ -52,7 +52,7 @@ struct oneib_partition {
     bool indx0;
     bool ipoib;
     uint8_t mtu;  /* IB code 1-5 (256-4096 bytes); 0: opensm's default */
-    uint8_t rate; /* IB code 2-22; 0: opensm's default */
+    uint8_t rate; /* IB code 2-24; 0: opensm's default */
     uint8_t sl;   /* 0-15 */
     bool has_sl;
     uint16_t scopes; /* bit n: scope n; 0: opensm's default */
@@ -131,9 +131,11 @@ bool oneib_partitions_is_ours(const char *data, size_t length);
 /*
  * Parses a whole file. `name` is what errors call it ("/etc/opensm/partitions.conf"); errors name
  * the line. Refused: NUL bytes, lines over ONEIB_PARTITIONS_LINE_MAX, anything not of the grammar
- * above, no key or key 0, a key defined twice, a name used twice, the name "Default" for another
- * key than 0x7fff (opensm has given it already), a partition without ';'. A key with its top bit
- * set is refused too: opensm would drop the bit silently. Blanks, newlines and comments ('#' to the
+ * above, no key or key 0, a key defined again with other flags, a name used for two keys, the name
+ * "Default" for another key than 0x7fff (opensm has given it already), a partition without ';'. A
+ * key with its top bit set is refused too: opensm would drop the bit silently. Definitions of one
+ * key with the same flags become one partition with the first one's name, as in opensm. An mtu in
+ * bytes becomes its code, which opensm would ignore. Blanks, newlines and comments ('#' to the
  * end of the line) are allowed where opensm takes them as we do: a head stays on one line, and so
  * do a member and its suffix, and a ';' and what it ends. Replaces what *table holds (it must be
  * zeroed or valid); on failure *table is as it was. Never crashes on any input (tests/fuzz).

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
+#include "ib/ipoib.h"
 #include "partitions/partition.h"
 #include <stdlib.h>
 #include <string.h>
@@ -227,10 +228,10 @@ static void set_flow_label(struct oneib_partition *partition, uint64_t value)
     partition->flow_label = (uint32_t)value;
 }
 
-#define SCOPE_FLAG 3 /* the one that may be repeated */
+enum { MTU_FLAG, RATE_FLAG, SCOPE_FLAG = 3 /* the one that may be repeated */ };
 static const struct number_flag number_flags[] = {
-    {"mtu", 1, 5, set_mtu},
-    {"rate", 2, 22, set_rate},
+    [MTU_FLAG] = {"mtu", 1, 5, set_mtu},
+    [RATE_FLAG] = {"rate", 2, ONEIB_RATE_CODE_MAX, set_rate},
     {"sl", 0, 15, set_sl},
     [SCOPE_FLAG] = {"scope", 1, 15, add_scope},
     {"Q_Key", 1, UINT32_MAX, set_q_key},
@@ -253,19 +254,40 @@ static struct word read_value(struct parser *parser)
     return read_word(parser);
 }
 
+/* The code of an MTU in bytes, or the value as it is: no number is both. */
+static uint64_t mtu_code(uint64_t value)
+{
+    const uint8_t code = value <= UINT16_MAX ? oneib_mtu_code((unsigned)value) : 0;
+    return code ? code : value;
+}
+
+static int refuse_gbps(struct parser *parser, uint64_t gbps)
+{
+    return fail_here(parser, "flag rate takes a code of InfiniBand's: for %u Gb/s write rate=%u",
+                     (unsigned)gbps, oneib_rate_code((unsigned)gbps));
+}
+
 static int parse_number_flag(struct parser *parser, const struct number_flag *flag,
                              struct oneib_partition *partition)
 {
     struct word word = read_value(parser);
     uint64_t value;
-    if (!parse_number(word, flag->max, &value) || value < flag->min)
-        return fail_here(parser,
-                         "flag %s needs a number from %llu to %llu, in decimal without leading "
-                         "zeros or as 0x..., not \"%.*s\"",
-                         flag->name, (unsigned long long)flag->min, (unsigned long long)flag->max,
-                         SHOW(word));
-    flag->set(partition, value);
-    return 0;
+    const bool is_number = parse_number(word, UINT32_MAX, &value);
+    if (is_number && flag == &number_flags[MTU_FLAG])
+        value = mtu_code(value);
+    if (is_number && value >= flag->min && value <= flag->max) {
+        flag->set(partition, value);
+        return 0;
+    }
+    if (is_number && flag == &number_flags[RATE_FLAG] && value <= UINT16_MAX &&
+        oneib_rate_code((unsigned)value))
+        return refuse_gbps(parser, value);
+    return fail_here(parser,
+                     "flag %s needs a number from %llu to %llu%s, in decimal without leading "
+                     "zeros or as 0x..., not \"%.*s\"",
+                     flag->name, (unsigned long long)flag->min, (unsigned long long)flag->max,
+                     flag == &number_flags[MTU_FLAG] ? ", or the bytes (256 to 4096)" : "",
+                     SHOW(word));
 }
 
 static int parse_defmember(struct parser *parser, struct oneib_partition *partition)
@@ -361,8 +383,9 @@ static int parse_member_port(struct parser *parser, struct oneib_member *member)
         return 0;
     if (word_is(word, "mgid"))
         return fail_here(parser,
-                         "multicast groups (mgid=) are not supported: remove the line; flag ipoib "
-                         "makes the group that IPoIB needs");
+                         "multicast groups (mgid=) are not supported; remove the line: the subnet "
+                         "manager makes a group when its first member joins, and flag ipoib makes "
+                         "IPoIB's broadcast group");
     return fail_here(parser,
                      "\"%.*s\" is not a member: port GUIDs as 0x0002c90300112233, ALL, ALL_CAS, "
                      "ALL_SWITCHES, ALL_ROUTERS and SELF are",
@@ -449,39 +472,81 @@ static int check_lines(struct parser *parser)
 }
 
 struct definition {
-    const struct oneib_partition *partition;
+    struct oneib_partition *partition;
     size_t line;
 };
 
-ONEIB_ORDER_BY(compare_by_key, struct definition, partition->pkey, line);
+ONEIB_ORDER_BY(compare_by_key, struct definition, partition->pkey, partition);
 
 ONEIB_ORDER(compare_by_name, struct definition,
             strcmp(left->partition->name, right->partition->name)
                 ?: ONEIB_COMPARE(left->line, right->line));
 
-/* opensm merges definitions of one key and does not care about names: neither is what somebody
- * meant. */
-static int check_unique(struct parser *parser)
+/* By name two partitions of one key are the same one. */
+static int check_names(struct parser *parser, struct definition *definitions, size_t count)
+{
+    ONEIB_SORT(definitions, count, compare_by_name);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(definitions[i].partition->name, definitions[i - 1].partition->name) == 0 &&
+            definitions[i].partition->pkey != definitions[i - 1].partition->pkey)
+            return fail_at(parser, definitions[i].line,
+                           "the name \"%s\" is used already in line %zu: choose another",
+                           definitions[i].partition->name, definitions[i - 1].line);
+    return 0;
+}
+
+/* Members are stored resolved. */
+static bool flags_equal(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    struct oneib_partition like = *b;
+    memcpy(like.name, a->name, sizeof like.name);
+    like.default_membership = a->default_membership;
+    return oneib_partition_heads_equal(a, &like);
+}
+
+/* What was moved has the key 0. */
+static void drop_merged(struct oneib_partition_table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->items[i].pkey)
+            table->items[kept++] = table->items[i];
+        else
+            free(table->items[i].members);
+    table->count = kept;
+}
+
+/* As opensm does: the members of later definitions come behind those of the first. */
+static int merge_keys(struct parser *parser, struct definition *definitions, size_t count)
+{
+    ONEIB_SORT(definitions, count, compare_by_key);
+    for (size_t i = 1, first = 0; i < count; i++) {
+        struct oneib_partition *into = definitions[first].partition;
+        struct oneib_partition *from = definitions[i].partition;
+        if (into->pkey != from->pkey) {
+            first = i;
+            continue;
+        }
+        if (!flags_equal(into, from))
+            return fail_at(parser, definitions[i].line,
+                           "key 0x%04x is defined in line %zu with other flags: give both "
+                           "definitions the same flags, or list all members in one",
+                           from->pkey, definitions[first].line);
+        oneib_partition_add_members(into, from->members, from->member_count);
+        from->pkey = 0;
+    }
+    drop_merged(parser->table);
+    return 0;
+}
+
+static int settle_definitions(struct parser *parser)
 {
     size_t count = parser->table->count;
     oneib_autofree struct definition *definitions = oneib_alloc(count + 1, sizeof *definitions);
     for (size_t i = 0; i < count; i++)
         definitions[i] = (struct definition){&parser->table->items[i], parser->lines[i]};
-
-    ONEIB_SORT(definitions, count, compare_by_key);
-    for (size_t i = 1; i < count; i++)
-        if (definitions[i].partition->pkey == definitions[i - 1].partition->pkey)
-            return fail_at(parser, definitions[i].line,
-                           "key 0x%04x is defined already in line %zu: make one partition of both",
-                           definitions[i].partition->pkey, definitions[i - 1].line);
-
-    ONEIB_SORT(definitions, count, compare_by_name);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(definitions[i].partition->name, definitions[i - 1].partition->name) == 0)
-            return fail_at(parser, definitions[i].line,
-                           "the name \"%s\" is used already in line %zu: choose another",
-                           definitions[i].partition->name, definitions[i - 1].line);
-    return 0;
+    return check_names(parser, definitions, count) < 0 ? -1
+                                                       : merge_keys(parser, definitions, count);
 }
 
 static int parse_file(struct parser *parser)
@@ -491,7 +556,7 @@ static int parse_file(struct parser *parser)
     for (skip_space(parser); parser->at < parser->end; skip_space(parser))
         if (parse_partition(parser) < 0)
             return -1;
-    return check_unique(parser);
+    return settle_definitions(parser);
 }
 
 int oneib_partitions_parse(const char *data, size_t length, const char *name,

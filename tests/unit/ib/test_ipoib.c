@@ -56,9 +56,9 @@ static const struct {
     unsigned gbps;
     uint8_t code;
 } rates[] = {
-    {2, 2},    {5, 5},    {10, 3},   {14, 11},  {20, 6},   {25, 15},  {28, 19},
-    {30, 4},   {40, 7},   {50, 20},  {56, 12},  {60, 8},   {80, 9},   {100, 16},
-    {112, 13}, {120, 10}, {168, 14}, {200, 17}, {300, 18}, {400, 21}, {600, 22},
+    {2, 2},    {5, 5},    {10, 3},   {14, 11},  {20, 6},   {25, 15},  {28, 19},   {30, 4},
+    {40, 7},   {50, 20},  {56, 12},  {60, 8},   {80, 9},   {100, 16}, {112, 13},  {120, 10},
+    {168, 14}, {200, 17}, {300, 18}, {400, 21}, {600, 22}, {800, 23}, {1200, 24},
 };
 #define RATES (sizeof rates / sizeof rates[0])
 
@@ -75,7 +75,7 @@ static void rates_have_their_codes_and_nothing_else_has(void **state)
     assert_int_equal(known, RATES);
     assert_int_equal(oneib_rate_gbps(0), 0);
     assert_int_equal(oneib_rate_gbps(1), 0);
-    for (unsigned code = 23; code <= UINT8_MAX; code++)
+    for (unsigned code = ONEIB_RATE_CODE_MAX + 1; code <= UINT8_MAX; code++)
         assert_int_equal(oneib_rate_gbps((uint8_t)code), 0);
 }
 

@@ -5,6 +5,7 @@
 #define ONEIB_TEST_PARTITIONS_PARTITION_SAMPLES_H
 
 #include "../base/random_source.h"
+#include "ib/ipoib.h"
 #include "partitions/partition.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static inline void random_flags(struct random_source *random, struct oneib_parti
     partition->indx0 = random_below(random, 4) == 0;
     partition->ipoib = random_below(random, 2);
     partition->mtu = (uint8_t)random_below(random, 6);
-    partition->rate = (uint8_t)(random_below(random, 2) ? 2 + random_below(random, 21) : 0);
+    partition->rate =
+        (uint8_t)(random_below(random, 2) ? 2 + random_below(random, ONEIB_RATE_CODE_MAX - 1) : 0);
     partition->has_sl = random_below(random, 3) == 0;
     partition->sl = (uint8_t)(partition->has_sl ? random_below(random, 16) : 0);
     partition->scopes = (uint16_t)(random_below(random, 3) ? 0 : random_next(random) & 0xfffe);

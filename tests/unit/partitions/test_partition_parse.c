@@ -193,14 +193,60 @@ static void wrong_names_are_refused(void **state)
     ASSERT_REFUSED(refusals);
 }
 
-static void a_key_or_a_name_used_twice_is_refused(void **state)
+/* opensm adds the members of a later definition to those of the first, whose name stays. */
+static void definitions_of_one_key_with_the_same_flags_are_one_partition(void **state)
+{
+    (void)state;
+    struct oneib_partition_table table = table_of("Default=0x7fff,ipoib : ALL=limited;\n"
+                                                  "b=6 : 0x2=full;\n"
+                                                  "Default=0x7fff,ipoib : SELF=full;\n"
+                                                  "other=0x7fff,ipoib,defmember=full : 0x1;");
+    assert_int_equal(table.count, 2);
+    assert_string_equal(table.items[0].name, "Default");
+    assert_int_equal(table.items[0].member_count, 3);
+    assert_int_equal(table.items[0].members[0].kind, ONEIB_MEMBER_ALL);
+    assert_int_equal(table.items[0].members[1].kind, ONEIB_MEMBER_SELF);
+    assert_int_equal(table.items[0].members[2].guid, 1);
+    assert_int_equal(table.items[0].members[2].membership, ONEIB_FULL);
+    assert_string_equal(table.items[1].name, "b");
+    assert_int_equal(table.items[1].member_count, 1);
+    oneib_partition_table_clear(&table);
+}
+
+static void a_key_with_other_flags_or_a_name_used_twice_is_refused(void **state)
 {
     (void)state;
     static const struct refusal refusals[] = {
-        {"a=5 : ALL;\n\nb=6 : ;\nc=0x0005 : SELF;", 4, "key 0x0005 is defined already in line 1"},
-        {"a=5 : ALL; b=5 : SELF;", 1, "defined already in line 1"},
+        {"a=5 : ALL;\n\nb=6 : ;\nc=0x0005,ipoib : SELF;", 4,
+         "key 0x0005 is defined in line 1 with other flags: give both definitions the same flags"},
+        {"a=5 : ALL; b=5,sl=1 : SELF;", 1, "with other flags"},
+        {"a=5,mtu=4 : ALL;\na=5 : SELF;\nc=7 : ;\n", 2, "defined in line 1 with other flags"},
         {"a=5 : ALL;\nb=6 : ;\na=7 : SELF;", 3, "\"a\" is used already in line 1"},
-        {"Default=0x7fff : ALL;\nDefault=0x7fff : SELF=full;", 2, "defined already in line 1"},
+    };
+    ASSERT_REFUSED(refusals);
+}
+
+static void an_mtu_may_be_given_in_bytes(void **state)
+{
+    (void)state;
+    struct oneib_partition_table table =
+        table_of("a=5,mtu=4096 : ALL;\nb=6,mtu=256 : ALL;\nc=7,mtu=0x800 : ALL;\n");
+    assert_int_equal(table.items[0].mtu, 5);
+    assert_int_equal(table.items[1].mtu, 1);
+    assert_int_equal(table.items[2].mtu, 4);
+    oneib_partition_table_clear(&table);
+}
+
+/* Up to 24 Gb/s the numbers are codes, too: 10 is 120 Gb/s. */
+static void a_rate_in_gbps_is_refused_with_its_code(void **state)
+{
+    (void)state;
+    static const struct refusal refusals[] = {
+        {"a=5,rate=25 : ALL;", 1, "for 25 Gb/s write rate=15"},
+        {"a=5,rate=56 : ALL;", 1, "for 56 Gb/s write rate=12"},
+        {"a=5,rate=100 : ALL;", 1, "for 100 Gb/s write rate=16"},
+        {"a=5,rate=800 : ALL;", 1, "for 800 Gb/s write rate=23"},
+        {"a=5,rate=26 : ALL;", 1, "rate needs a number from 2 to 24"},
     };
     ASSERT_REFUSED(refusals);
 }
@@ -224,16 +270,16 @@ static void wrong_flags_are_refused(void **state)
         {"a=5,ipoib,ipoib : ALL;", 1, "given twice"},
         {"a=5,mtu=4,mtu=5 : ALL;", 1, "mtu is given twice"},
         {"a=5,defmember=full,defmember=full : ALL;", 1, "given twice"},
-        {"a=5,mtu : ALL;", 1, "mtu needs a number from 1 to 5"},
+        {"a=5,mtu : ALL;", 1, "mtu needs a number from 1 to 5, or the bytes"},
         {"a=5,mtu= : ALL;", 1, "mtu needs"},
         {"a=5,mtu=0 : ALL;", 1, "mtu needs"},
         {"a=5,mtu=6 : ALL;", 1, "mtu needs"},
-        {"a=5,mtu=2048 : ALL;", 1, "not \"2048\""},
+        {"a=5,mtu=2047 : ALL;", 1, "not \"2047\""},
         {"a=5,mtu=04 : ALL;", 1, "not \"04\""},
         {"a=5,mtu=+4 : ALL;", 1, "not \"+4\""},
         {"a=5,mtu=4x : ALL;", 1, "not \"4x\""},
         {"a=5,rate=1 : ALL;", 1, "rate needs"},
-        {"a=5,rate=23 : ALL;", 1, "rate needs"},
+        {"a=5,rate=256 : ALL;", 1, "rate needs"},
         {"a=5,sl=16 : ALL;", 1, "sl needs"},
         {"a=5,sl=-1 : ALL;", 1, "sl needs"},
         {"a=5,scope=0 : ALL;", 1, "scope needs"},
@@ -374,7 +420,7 @@ static void multicast_groups_are_refused(void **state)
     (void)state;
     static const struct refusal refusals[] = {
         {"Default=0x7fff,ipoib :\n\tmgid=ff12:401b::0707,sl=1\n\tALL=full ;", 2,
-         "(mgid=) are not supported"},
+         "remove the line: the subnet manager makes a group when its first member joins"},
     };
     ASSERT_REFUSED(refusals);
 }
@@ -523,7 +569,10 @@ int main(void)
         cmocka_unit_test(wrong_keys_are_refused),
         cmocka_unit_test(a_key_with_the_membership_bit_is_refused),
         cmocka_unit_test(wrong_names_are_refused),
-        cmocka_unit_test(a_key_or_a_name_used_twice_is_refused),
+        cmocka_unit_test(definitions_of_one_key_with_the_same_flags_are_one_partition),
+        cmocka_unit_test(a_key_with_other_flags_or_a_name_used_twice_is_refused),
+        cmocka_unit_test(an_mtu_may_be_given_in_bytes),
+        cmocka_unit_test(a_rate_in_gbps_is_refused_with_its_code),
         cmocka_unit_test(wrong_flags_are_refused),
         cmocka_unit_test(a_head_on_two_lines_is_refused),
         cmocka_unit_test(wrong_members_are_refused),

@@ -200,7 +200,7 @@ static void values_out_of_range_do_not_come_back(void **state)
         {.name = "a", .pkey = 0x8005},
         {.name = "a", .pkey = 5, .mtu = 6},
         {.name = "a", .pkey = 5, .rate = 1},
-        {.name = "a", .pkey = 5, .rate = 23},
+        {.name = "a", .pkey = 5, .rate = ONEIB_RATE_CODE_MAX + 1},
         {.name = "a", .pkey = 5, .has_sl = true, .sl = 16},
         {.name = "a", .pkey = 5, .scopes = 1},
         {.name = "a", .pkey = 5, .flow_label = 0x100000},
