@@ -152,8 +152,9 @@ static void check_partitions(const char *path, struct oneib_checks *checks)
     check_directory(path, checks);
 }
 
-static void check_static_partitions(const char *path, struct oneib_checks *checks)
+static void check_static_partitions(const struct oneib_config *config, struct oneib_checks *checks)
 {
+    const char *path = config->opensm.static_partitions;
     static const char name[] = "static_partitions";
     struct oneib_error err;
     oneib_autofree char *data = NULL;
@@ -167,9 +168,13 @@ static void check_static_partitions(const char *path, struct oneib_checks *check
             oneib_check_add(checks, ONEIB_CHECK_FAIL, name, NULL, "%s", err.text);
         return;
     }
-    if (oneib_partitions_parse(data, length, path, &table, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
-                        "repair it: oneib changes nothing until it parses", "%s", err.text);
+    if (oneib_partitions_parse(data, length, path, &table, &err) < 0 ||
+        oneib_static_partitions_judge(&table, config->site,
+                                      oneib_sm_traits(config->sm.kind)->rate_max, &err) < 0)
+        oneib_check_add(
+            checks, ONEIB_CHECK_FAIL, name,
+            "correct it: until then plan, sync and oneibd refuse it, and change nothing", "%s",
+            err.text);
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, %zu partition%s", path,
                         table.count, table.count == 1 ? "" : "s");
@@ -179,5 +184,5 @@ void oneib_check_files(const struct oneib_config *config, struct oneib_checks *c
 {
     if (!oneib_sm_traits(config->sm.kind)->is_elsewhere)
         check_partitions(config->opensm.partitions, checks);
-    check_static_partitions(config->opensm.static_partitions, checks);
+    check_static_partitions(config, checks);
 }

@@ -31,6 +31,7 @@ struct oneib_policy {
     size_t default_full_count;
     uint8_t mtu;       /* IB code for networks that say none; 0: the site's, by the ledger */
     uint8_t rate;      /* likewise */
+    uint8_t rate_max;  /* the largest IB code of a rate that the subnet manager knows; 0: any */
     double hold_share; /* see oneib_removals_held() */
     uint32_t hold_minimum;
     const struct oneib_qos_class *classes; /* borrowed; of the configuration */
@@ -193,6 +194,14 @@ struct oneib_desired {
     size_t fenced_count, fenced_capacity;
     struct oneib_findings findings;
 };
+
+/*
+ * Whether the operator's partitions may be put into force beside oneib's. INPUT: a key or a name of
+ * oneib's, a VF's GUID as a member, or a rate that the subnet manager does not know (rate_max: see
+ * the policy); *err says what to do. oneib_desired_compute() refuses what this refuses.
+ */
+int oneib_static_partitions_judge(const struct oneib_partition_table *static_partitions,
+                                  uint16_t site, uint8_t rate_max, struct oneib_error *err);
 
 int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
                           struct oneib_error *err);

@@ -22,6 +22,12 @@ static void measure_fabric(const struct oneib_subnet *subnet, uint8_t *mtu, uint
     }
 }
 
+/* Of codes that it does not know the subnet manager makes no group. */
+static uint8_t known_rate(const struct oneib_policy *policy, uint8_t rate)
+{
+    return policy->rate_max && rate > policy->rate_max ? policy->rate_max : rate;
+}
+
 /* Measured once: a port that comes, goes or runs slowly changes nobody's partition. */
 static void know_site(struct oneib_work *work)
 {
@@ -71,17 +77,18 @@ void oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limi
 {
     const struct oneib_policy *policy = work->policy;
     know_site(work);
-    const uint8_t mtu = work->desired->mtu, rate = work->desired->rate;
+    const uint8_t mtu = work->desired->mtu, rate = known_rate(policy, work->desired->rate);
+    const uint8_t set = known_rate(policy, policy->rate);
     *limits = (struct oneib_ipoib_limits){
         .mtu = policy->mtu ? policy->mtu : mtu,
-        .rate = policy->rate ? policy->rate : rate,
+        .rate = set ? set : rate,
         .most_mtu = mtu,
-        .most_rate = rate,
+        .most_rate = rate ? rate : policy->rate_max,
     };
     if (exceeds_mtu(policy->mtu, limits))
         limits->most_mtu = policy->mtu;
-    if (exceeds_rate(policy->rate, limits))
-        limits->most_rate = policy->rate;
+    if (exceeds_rate(set, limits))
+        limits->most_rate = set;
     oneib_name_slow_ports(work, limits);
 }
 

@@ -3,7 +3,9 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
+#include "ib/ipoib.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 static bool looks_like_a_cluster(const char *name)
@@ -11,14 +13,29 @@ static bool looks_like_a_cluster(const char *name)
     return strncmp(name, "one", 3) == 0 && isdigit((unsigned char)name[3]);
 }
 
-static int refuse_partition(const struct oneib_work *work, const struct oneib_partition *partition,
-                            struct oneib_error *err)
+/* VMs join a partition by being attached to its network. */
+static int refuse_members(const struct oneib_partition *partition, uint16_t site,
+                          struct oneib_error *err)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (oneib_guid_in_site(partition->members[i].guid, site))
+            return oneib_fail(err, ONEIB_ERROR_INPUT,
+                              "static partition \"%.31s\" (0x%04x) lists 0x%016" PRIx64
+                              ", which is no adapter's GUID but one of those that oneib gives to "
+                              "VFs; remove it",
+                              partition->name, partition->pkey, partition->members[i].guid);
+    return 0;
+}
+
+static int refuse_partition(const struct oneib_partition *partition, uint16_t site,
+                            uint8_t rate_max, struct oneib_error *err)
 {
     if (partition->pkey == ONEIB_PKEY_DEFAULT || strcmp(partition->name, "Default") == 0)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "static partition \"%.31s\" (0x%04x): the default partition is "
                           "oneib's; list its full members in default_partition.full_members of "
-                          "oneib.conf and take it out of the static partitions",
+                          "oneib.conf, set default_partition.ipoib there when it has flag ipoib, "
+                          "and take it out of the static partitions",
                           partition->name, partition->pkey);
     if (looks_like_a_cluster(partition->name))
         return oneib_fail(err, ONEIB_ERROR_INPUT,
@@ -29,11 +46,21 @@ static int refuse_partition(const struct oneib_work *work, const struct oneib_pa
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "static partition \"%.31s\": 0x%04x is no P_Key; use 0x0001 to 0x7ffe",
                           partition->name, partition->pkey);
-    if (work->static_use.keys[partition->pkey])
+    if (rate_max && partition->rate > rate_max)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "static partition \"%.31s\": P_Key 0x%04x is defined twice; "
-                          "merge the two definitions",
-                          partition->name, partition->pkey);
+                          "static partition \"%.31s\" (0x%04x): the subnet manager does not know "
+                          "rate=%u (%u Gb/s); rate=%u (%u Gb/s) is its fastest",
+                          partition->name, partition->pkey, partition->rate,
+                          oneib_rate_gbps(partition->rate), rate_max, oneib_rate_gbps(rate_max));
+    return refuse_members(partition, site, err);
+}
+
+int oneib_static_partitions_judge(const struct oneib_partition_table *static_partitions,
+                                  uint16_t site, uint8_t rate_max, struct oneib_error *err)
+{
+    for (size_t i = 0; i < static_partitions->count; i++)
+        if (refuse_partition(&static_partitions->items[i], site, rate_max, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -79,29 +106,25 @@ static void note_guids(struct oneib_work *work, uint32_t index)
     }
 }
 
-static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+static void note_partition(struct oneib_work *work, uint32_t index)
 {
     struct oneib_static_use *use = &work->static_use;
     const struct oneib_partition *partition = &work->static_partitions->items[index];
-    if (refuse_partition(work, partition, err) < 0)
-        return -1;
     use->keys[partition->pkey] = true;
 
     if (!lists_every_port(partition)) {
         note_guids(work, index);
-        return 0;
+        return;
     }
     use->on_every_port++;
     use->first_on_every_port |= partition->indx0;
-    if (!opens_every_port(partition))
-        return 0;
-    oneib_findings_note(
-        work->findings, ONEIB_WARNING, "static-partition-open",
-        "list the ports that need it, or make ALL limited, in the static partitions",
-        "static partition \"%.31s\" (0x%04x) makes every port a full member: every host "
-        "of every virtual cluster is in it",
-        partition->name, partition->pkey);
-    return 0;
+    if (opens_every_port(partition))
+        oneib_findings_note(
+            work->findings, ONEIB_WARNING, "static-partition-open",
+            "list the ports that need it, or make ALL limited, in the static partitions",
+            "static partition \"%.31s\" (0x%04x) makes every port a full member: every host "
+            "of every virtual cluster is in it",
+            partition->name, partition->pkey);
 }
 
 ONEIB_ORDER_BY(compare_guids, struct oneib_static_guid, guid, partition);
@@ -114,9 +137,12 @@ static void sort_guids(struct oneib_static_use *use)
 
 int oneib_static_examine(struct oneib_work *work, struct oneib_error *err)
 {
+    const struct oneib_policy *policy = work->policy;
+    if (oneib_static_partitions_judge(work->static_partitions, policy->site, policy->rate_max,
+                                      err) < 0)
+        return -1;
     for (size_t i = 0; i < work->static_partitions->count; i++)
-        if (note_partition(work, (uint32_t)i, err) < 0)
-            return -1;
+        note_partition(work, (uint32_t)i);
     sort_guids(&work->static_use);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What becomes of a part of the wanted table. */
 enum oneib_sm_does {
@@ -19,6 +20,7 @@ struct oneib_sm_traits {
     bool virtual_ports;  /* it is one that has them; no more than that */
     bool m_key_per_port; /* it can give each port an M_Key of its own */
     bool is_elsewhere;   /* it is told over the network, and need not be on this host's port */
+    uint8_t rate_max;    /* the largest IB code of a rate that it knows */
     enum oneib_sm_does default_partition;
     enum oneib_sm_does others;    /* partitions outside of pkeys.first to pkeys.last */
     enum oneib_sm_does wildcards; /* members that are no GUIDs, of other partitions */

@@ -4,6 +4,7 @@
 #include "cluster/port_index.h"
 #include "cluster/port_owner.h"
 #include "ib/ipoib.h"
+#include "sm/kind.h"
 #include "sync/classes.h"
 #include "sync/fences.h"
 #include "sync/sync.h"
@@ -52,6 +53,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const st
         .default_full_count = config->default_partition.full_count,
         .mtu = oneib_mtu_code(config->fabric.mtu),
         .rate = oneib_rate_code(config->fabric.rate),
+        .rate_max = oneib_sm_traits(config->sm.kind)->rate_max,
         .hold_share = config->removal_hold.share,
         .hold_minimum = config->removal_hold.minimum,
         .classes = classes->items,

@@ -254,6 +254,25 @@ static void check_tells_ours_from_foreign_from_unreadable_files(void **state)
     forget("static_partitions");
 }
 
+/* What plan, sync and oneibd refuse although it parses. */
+static void check_refuses_static_partitions_that_nobody_puts_into_force(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "Default=0x7fff,ipoib : ALL=full;\n",
+        "one7=0x10 : ALL=full;\n",
+        "Storage=0x10,rate=23 : ALL=limited;\n",
+        "Storage=0x10 : 0x0200000000000701=full;\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_file("static_partitions", texts[i]);
+        json_t *document = checks();
+        must_be(document, "static_partitions", "fail");
+        json_decref(document);
+    }
+    forget("static_partitions");
+}
+
 /* A shell that is called opensm and has opensm's words behind its script; it waits for its input to
  * end. */
 static pid_t pretend_opensm(const char *option, const char *value, bool ignores_sighup, int *end)
@@ -486,6 +505,7 @@ int main(void)
         cmocka_unit_test(check_tells_a_directory_that_is_missing_from_one_that_is_not_writable),
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
+        cmocka_unit_test(check_refuses_static_partitions_that_nobody_puts_into_force),
         cmocka_unit_test(check_looks_at_what_virtual_ports_need_of_nvidias_opensm),
         cmocka_unit_test(check_says_when_it_cannot_see_whether_virtual_ports_are_on),
         cmocka_unit_test(check_knows_which_file_opensm_reads),

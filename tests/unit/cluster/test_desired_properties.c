@@ -28,14 +28,20 @@ static unsigned random_key(struct random_source *source)
     return FIRST_KEY + (unsigned)random_below(source, KEYS);
 }
 
-/* A host's port, a storage server's, or a VF's. */
+/* A host's port, or a storage server's. */
+static oneib_guid random_port(struct random_source *source)
+{
+    if (chance(source, 2))
+        return port_of((uint32_t)random_below(source, HOSTS));
+    return 0x9000 + random_below(source, 4);
+}
+
+/* Or a VF's. */
 static oneib_guid random_guid(struct random_source *source)
 {
     if (chance(source, 8))
         return oneib_guid_encode(SITE, (uint32_t)random_below(source, NICS), 0);
-    if (chance(source, 2))
-        return port_of((uint32_t)random_below(source, HOSTS));
-    return 0x9000 + random_below(source, 4);
+    return random_port(source);
 }
 
 static enum oneib_membership random_membership(struct random_source *source)
@@ -145,7 +151,7 @@ static void add_random_statics(struct scene *scene, struct random_source *source
         if (chance(source, 4))
             add_wildcard(scene, partition, ONEIB_MEMBER_SELF, ONEIB_FULL);
         for (unsigned j = 0; j < 3; j++)
-            add_guid(scene, partition, random_guid(source), random_membership(source));
+            add_guid(scene, partition, random_port(source), random_membership(source));
     }
 }
 

@@ -500,9 +500,6 @@ static void a_static_partition_must_not_pose_as_oneib(void **state)
     add_guid(scene, add_partition(scene, &scene->static_partitions, "mine", 0x7fff), 0x99,
              ONEIB_FULL);
     assert_refused(scene, "default_partition.full_members");
-    add_partition(scene, &scene->static_partitions, "a", 300);
-    add_partition(scene, &scene->static_partitions, "b", 300);
-    assert_refused(scene, "defined twice");
     add_partition(scene, &scene->static_partitions, "none", 0);
     assert_refused(scene, "0x0000 is no P_Key");
     add_partition(scene, &scene->static_partitions, "beyond", 0x8001);
@@ -510,6 +507,37 @@ static void a_static_partition_must_not_pose_as_oneib(void **state)
     add_guid(scene, add_partition(scene, &scene->static_partitions, "ones", 300), 0x99, ONEIB_FULL);
     add_guid(scene, add_partition(scene, &scene->static_partitions, "lab2", 301), 0x99, ONEIB_FULL);
     compute(scene);
+}
+
+/* A VF that is a port of its own would be in it with whatever VM has it. */
+static void a_static_partition_must_not_list_a_vf(void **state)
+{
+    struct scene *scene = *state;
+    const oneib_guid guid = oneib_guid_encode(scene->policy.site, 7, 1);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "Storage", 300), guid,
+             ONEIB_FULL);
+    assert_refused(scene, "\"Storage\" (0x012c) lists 0x");
+}
+
+static void a_rate_that_the_subnet_manager_does_not_know_is_not_written(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.rate_max = oneib_rate_code(600);
+    add_partition(scene, &scene->static_partitions, "Storage", 300)->rate = oneib_rate_code(800);
+    assert_refused(scene, "does not know rate=23 (800 Gb/s)");
+
+    struct oneib_network *network = add_network_with_member(scene);
+    network->rate_gbps = 1200;
+    assert_int_equal(oneib_rate_code(600), partition_with_member(scene)->rate);
+    assert_finding(scene, "rate-capped", ONEIB_WARNING, "the site's is 600");
+    network->rate_gbps = 0;
+    scene->policy.rate = oneib_rate_code(800);
+    assert_int_equal(oneib_rate_code(600), partition_with_member(scene)->rate);
+    scene->policy.rate = 0;
+    add_fabric(scene, 5, oneib_rate_code(800));
+    assert_int_equal(oneib_rate_code(600), partition_with_member(scene)->rate);
+    scene->policy.rate_max = ONEIB_RATE_CODE_MAX;
+    assert_int_equal(oneib_rate_code(800), partition_with_member(scene)->rate);
 }
 
 static void a_static_partition_of_all_as_full_members_is_said(void **state)
@@ -618,6 +646,8 @@ int main(void)
         SCENE_TEST(too_many_partitions_for_multicast_are_named),
         SCENE_TEST(static_partitions_come_along_as_they_are),
         SCENE_TEST(a_static_partition_must_not_pose_as_oneib),
+        SCENE_TEST(a_static_partition_must_not_list_a_vf),
+        SCENE_TEST(a_rate_that_the_subnet_manager_does_not_know_is_not_written),
         SCENE_TEST(a_static_partition_of_all_as_full_members_is_said),
         SCENE_TEST(self_is_the_port_of_the_subnet_manager),
         SCENE_TEST(a_port_that_a_static_partition_lists_twice_has_its_key_once),

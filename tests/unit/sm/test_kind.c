@@ -2,6 +2,7 @@
 /* What kinds of subnet managers differ in is what docs/design/sm.md says. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "ib/ipoib.h"
 #include "sm/kind.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,6 +80,13 @@ static void the_page_has_what_each_kind_can(void **state)
     ASSERT_BOOL("virtual ports", virtual_ports);
     ASSERT_BOOL("an M_Key for each port", m_key_per_port);
     ASSERT_BOOL("told over the network", is_elsewhere);
+    char rates[KINDS][8];
+    const char *values[KINDS];
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        snprintf(rates[kind], sizeof rates[kind], "%u", oneib_rate_gbps(TRAIT(rate_max)));
+        values[kind] = rates[kind];
+    }
+    assert_row("fastest rate in Gb/s", values);
 }
 
 static void the_page_has_what_becomes_of_each_part_of_the_table(void **state)
