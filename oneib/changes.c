@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/changes.h"
 #include "ib/ipoib.h"
+#include "sync/lock.h"
 #include <string.h>
 
 /* The names that opensm knows (partitions/partition.h). */
@@ -225,6 +226,20 @@ json_t *oneib_changes_json(const struct oneib_places *places, const struct oneib
     for (size_t i = 0; i < changes->count; i++)
         oneib_json_append(&array, change_json(places, &changes->items[i]));
     return array;
+}
+
+void oneib_append_left(const struct oneib_config *config, size_t left, struct oneib_text *text)
+{
+    struct oneib_error ignored;
+    int process = 0;
+    if (left == 0)
+        return;
+    oneib_append_count(text, left, "member");
+    oneib_text_append(text, " left to oneibd, which adds a member when its host's oneib-node has "
+                            "reported: see 'oneib hosts'");
+    if (oneib_daemon_find(oneib_config_state(config), &process, &ignored) == 0 && process == 0)
+        oneib_text_append(text, "; no oneibd keeps these partitions: start it");
+    oneib_text_append(text, "\n");
 }
 
 void oneib_append_comma(struct oneib_text *text)

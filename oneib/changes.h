@@ -23,6 +23,9 @@ struct oneib_change_words {
 };
 void oneib_changes_append_summary(const struct oneib_changes *changes,
                                   const struct oneib_change_words *words, struct oneib_text *text);
+/* Appends who adds the members that `oneib sync` does not, and whether one runs here; a line, or
+ * nothing when left is 0. */
+void oneib_append_left(const struct oneib_config *config, size_t left, struct oneib_text *text);
 /* Appends ", " when the text is not empty. */
 void oneib_append_comma(struct oneib_text *text);
 

@@ -71,11 +71,13 @@ static void append_fixes(const struct oneib_verification *verification, oneib_pk
     unsigned said = 0;
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
-        if (!concerns(deviation, pkey) || (said & (1u << deviation->kind)))
+        const unsigned bit =
+            1u << (deviation->kind + (deviation->is_daemons ? ONEIB_DEVIATION_KINDS : 0));
+        if (!concerns(deviation, pkey) || (said & bit))
             continue;
-        said |= 1u << deviation->kind;
+        said |= bit;
         oneib_text_printf(text, "%s: %s\n", oneib_deviation_name(deviation->kind),
-                          oneib_deviation_fix(deviation->kind));
+                          oneib_deviation_fix(deviation));
     }
 }
 
@@ -108,20 +110,20 @@ static json_t *deviations_json(const struct oneib_places *places,
         const struct oneib_known_port *known = oneib_places_port(places, deviation->port_guid);
         const struct oneib_network *network = network_of(places, deviation);
         oneib_json_append(
-            &array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
-                              "kind", oneib_deviation_name(deviation->kind), "violation",
-                              (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
-                              oneib_json_guid(deviation->port_guid), "node",
-                              oneib_json_text(port ? port->description : NULL), "host",
-                              oneib_json_text(known ? known->host->name : NULL), "network",
-                              network ? json_integer(network->id) : json_null(), "network_name",
-                              oneib_json_text(network ? network->name : NULL), "lid",
-                              port ? json_integer(port->lid) : json_null(), "index",
-                              deviation->index == NOTHING_FOUND ? json_null()
-                                                                : json_integer(deviation->index),
-                              "expected", oneib_json_raw_key(deviation->expected), "found",
-                              oneib_json_raw_key(deviation->found), "fix",
-                              oneib_deviation_fix(deviation->kind)));
+            &array,
+            json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
+                      oneib_deviation_name(deviation->kind), "violation",
+                      (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
+                      oneib_json_guid(deviation->port_guid), "node",
+                      oneib_json_text(port ? port->description : NULL), "host",
+                      oneib_json_text(known ? known->host->name : NULL), "network",
+                      network ? json_integer(network->id) : json_null(), "network_name",
+                      oneib_json_text(network ? network->name : NULL), "lid",
+                      port ? json_integer(port->lid) : json_null(), "index",
+                      deviation->index == NOTHING_FOUND ? json_null()
+                                                        : json_integer(deviation->index),
+                      "expected", oneib_json_raw_key(deviation->expected), "found",
+                      oneib_json_raw_key(deviation->found), "fix", oneib_deviation_fix(deviation)));
     }
     return array;
 }

@@ -35,7 +35,7 @@ void oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_state
     states->keys = oneib_alloc(KEYS, sizeof *states->keys);
     if (!snapshot->subnet_known)
         return;
-    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &states->verification);
+    oneib_snapshot_verify(snapshot, &states->verification);
     for (size_t i = 0; i < states->verification.count; i++)
         note_deviation(states->keys, &states->verification.items[i]);
 }

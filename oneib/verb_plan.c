@@ -13,6 +13,7 @@ struct plan {
     struct oneib_places places;
     struct oneib_changes changes; /* from the file in force to the desired table */
     size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
+    size_t left;                  /* members that oneibd is to add */
 };
 
 static const char *file_state_name(enum oneib_seen_state state)
@@ -260,6 +261,7 @@ static int print_text(const struct plan *plan, struct oneib_error *err)
     append_reload(plan, &text);
     append_held(plan, &text);
     append_summary(plan, &text);
+    oneib_append_left(&plan->reading->session.config, plan->left, &text);
     oneib_print_findings(plan->run, &plan->reading->findings);
     return oneib_write_out(&text, err);
 }
@@ -310,14 +312,14 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
     return oneib_json_write(
-        json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "ledger_lost",
+        json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:b, s:o}", "ledger_lost",
                   (int)snapshot->ledger_lost, "adopted", adopted_json(plan), "keys",
                   requests_json(plan), "allocates", (int)plan->reading->session.config.one.writer,
                   "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
                   file_json(plan), "fabric", oneib_fabric_json(snapshot), "held",
-                  (json_int_t)snapshot->held, "ports_to_reload", (json_int_t)plan->ports_to_reload,
-                  "to_do", (int)has_something_to_do(plan), "findings",
-                  oneib_json_findings(&plan->reading->findings)),
+                  (json_int_t)snapshot->held, "left", (json_int_t)plan->left, "ports_to_reload",
+                  (json_int_t)plan->ports_to_reload, "to_do", (int)has_something_to_do(plan),
+                  "findings", oneib_json_findings(&plan->reading->findings)),
         err);
 }
 
@@ -343,6 +345,7 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
         return ONEIB_EXIT_FAILURE;
 
     struct plan plan = {.run = run, .reading = &reading};
+    oneib_snapshot_leave_to_daemon(reading.session.sm, &reading.snapshot, &plan.left);
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (make_and_print(&plan, err) < 0)
         status = ONEIB_EXIT_FAILURE;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define COLUMN_HOST (1u << 3)
+#define STANDINGS (ONEIB_PORT_UNSEEN + 1)
 
 /* Everything that the printing of one cluster needs. */
 struct subject {
@@ -72,8 +73,18 @@ static const char *reason(enum oneib_member_status member_status)
     return words[member_status];
 }
 
+/* Where an attachment is: on which bindings, and how it stands there. */
+struct place {
+    const struct oneib_attachment *attachment;
+    enum oneib_member_status member_status;
+    const struct oneib_desired_binding *binding; /* on its host; NULL: on none */
+    bool standing_known;
+    enum oneib_standing standing;       /* of a member; while it migrates that of the worse host */
+    const struct oneib_deviation *left; /* what oneibd alone may put right; NULL: nothing */
+};
+
 /* Why a member's key is not in force, and what to do. */
-static const char *standing_reason(enum oneib_standing standing)
+static const char *standing_reason(const struct place *place)
 {
     static const char *const words[] = {
         [ONEIB_KEY_LACKING] =
@@ -91,17 +102,21 @@ static const char *standing_reason(enum oneib_standing standing)
             ("a virtual port's table cannot be read here, or while the VM migrates not be told "
              "from the other host's: look in the VM"),
     };
-    return words[standing];
+    return place->left ? oneib_deviation_fix(place->left) : words[place->standing];
 }
 
-/* Where an attachment is: on which bindings, and how it stands there. */
-struct place {
-    const struct oneib_attachment *attachment;
-    enum oneib_member_status member_status;
-    const struct oneib_desired_binding *binding; /* on its host; NULL: on none */
-    bool standing_known;
-    enum oneib_standing standing; /* of a member; while it migrates that of the worse host */
-};
+/* Of the key on the port, where it is left to oneibd; NULL: it is not. */
+static const struct oneib_deviation *find_left(const struct oneib_verification *verification,
+                                               const struct oneib_desired_binding *binding)
+{
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct oneib_deviation *deviation = &verification->items[i];
+        if (deviation->is_daemons && deviation->port_guid == binding->member &&
+            oneib_pkey_base(deviation->expected) == binding->pkey)
+            return deviation;
+    }
+    return NULL;
+}
 
 static struct place place_of(const struct subject *subject, size_t index)
 {
@@ -115,8 +130,12 @@ static struct place place_of(const struct subject *subject, size_t index)
                           .binding = bindings};
     place.standing_known =
         snapshot->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
-    if (place.standing_known)
-        place.standing = oneib_standing_of_bindings(&snapshot->subnet, bindings, count);
+    if (!place.standing_known)
+        return place;
+    place.standing = oneib_standing_of_bindings(&snapshot->subnet, bindings, count);
+    const bool lacks = place.standing == ONEIB_KEY_LACKING || place.standing == ONEIB_KEY_OTHERWISE;
+    for (size_t i = 0; lacks && i < count && !place.left; i++)
+        place.left = find_left(&subject->states.verification, &bindings[i]);
     return place;
 }
 
@@ -341,14 +360,15 @@ static void append_reasons(const struct subject *subject, struct oneib_text *tex
     unsigned refusals = 0, standings = 0;
     for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
         const struct place place = place_of(subject, subject->cluster->attachments[i]);
-        const char *why = standing_reason(place.standing);
+        const char *why = standing_reason(&place);
+        const unsigned bit = 1u << (place.standing + (place.left ? STANDINGS : 0));
         if (reason(place.member_status) && !(refusals & (1u << place.member_status)))
             append_reason(text, oneib_member_status_name(place.member_status),
                           reason(place.member_status));
-        if (place.standing_known && why && !(standings & (1u << place.standing)))
+        if (place.standing_known && why && !(standings & bit))
             append_reason(text, oneib_standing_name(place.standing), why);
         refusals |= 1u << place.member_status;
-        standings |= place.standing_known ? 1u << place.standing : 0;
+        standings |= place.standing_known ? bit : 0;
     }
 }
 
@@ -391,7 +411,7 @@ static const char *what_is_wrong(const struct place *place)
 {
     if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return reason(place->member_status);
-    return place->standing_known ? standing_reason(place->standing) : NULL;
+    return place->standing_known ? standing_reason(place) : NULL;
 }
 
 /* null: its node reports none, or is not heard. */

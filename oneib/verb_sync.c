@@ -167,7 +167,6 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     struct oneib_reading *reading = work->reading;
     struct oneib_snapshot *snapshot = &reading->snapshot;
 
-    oneib_snapshot_leave_to_daemon(reading->session.sm, snapshot, &work->left);
     work->written = snapshot->changed;
     oneib_places_make(snapshot, reading->session.config.site, &work->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes);
@@ -261,21 +260,13 @@ static void append_keys(const struct work *work, struct oneib_text *text)
     }
 }
 
-static void append_left(const struct work *work, struct oneib_text *text)
-{
-    if (work->left == 0)
-        return;
-    oneib_append_count(text, work->left, "member");
-    oneib_text_append(text, " left to oneibd, which hears what is open on their hosts\n");
-}
-
 static int print_text(const struct work *work, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     append_keys(work, &text);
     append_members(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
-    append_left(work, &text);
+    oneib_append_left(&work->reading->session.config, work->left, &text);
     if (work->reading->snapshot.held > 0) {
         oneib_append_count(&text, work->reading->snapshot.held, "removal");
         oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
@@ -327,6 +318,8 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
     if ((oneib_given(work->run, ONEIB_OPTION_ADOPT) && adopt(work, force, err) < 0) ||
         have_keys_given(work, force, err) < 0)
         return -1;
+    struct oneib_reading *reading = work->reading;
+    oneib_snapshot_leave_to_daemon(reading->session.sm, &reading->snapshot, &work->left);
     /* Before applying: a failure of that is easier to understand with them. */
     if (!work->run->json)
         oneib_print_findings(work->run, &work->reading->findings);

@@ -334,7 +334,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
                                &comparison->reading->findings);
     note_unproven(&snapshot->vports, &comparison->reading->findings);
     oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places);
-    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification);
+    oneib_snapshot_verify(snapshot, &comparison->verification);
     if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);

@@ -133,8 +133,8 @@ struct oneib_gate_input {
     const struct oneib_subnet *led_elsewhere; /* the fabric, as it was read: another host's subnet
                                                  manager leads it, and in force is what the ports
                                                  hold; NULL: by the file here, or nobody knows */
-    bool hears_nobody; /* whoever asks hears no nodes at all: of hosts' ports those are waited for
-                          whose key the ledger knows, or that may hold P_Keys (IB_KEYS) */
+    bool hears_nobody; /* whoever asks hears no nodes: every host that has VFs is UNHEARD, and no
+                          GUID of a VF is added */
 };
 
 struct oneib_gate {

@@ -94,8 +94,6 @@ static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
      * open: IB_HCA can only make that stricter. */
     if (gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id))
         return true;
-    if (gating->input->hears_nobody)
-        return false;
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0)
             return true;

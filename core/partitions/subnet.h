@@ -88,6 +88,7 @@ struct oneib_deviation {
     uint16_t expected; /* raw; 0: none */
     uint16_t found;    /* raw; 0: none */
     uint16_t index;    /* table index of `found`, 0xffff when nothing was found */
+    bool is_daemons;   /* only oneibd may put it right: see oneib_snapshot_verify() */
 };
 
 struct oneib_verification {
@@ -116,7 +117,7 @@ const char *oneib_deviation_name(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
 bool oneib_verification_is_opensms(const struct oneib_verification *verification); /* any of it */
 /* What to do about it. */
-const char *oneib_deviation_fix(enum oneib_deviation_kind kind);
+const char *oneib_deviation_fix(const struct oneib_deviation *deviation);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
 #define oneib_autoverification __attribute__((cleanup(oneib_verification_clear)))

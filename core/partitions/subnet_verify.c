@@ -213,9 +213,11 @@ bool oneib_verification_is_opensms(const struct oneib_verification *verification
     return false;
 }
 
-const char *oneib_deviation_fix(enum oneib_deviation_kind kind)
+const char *oneib_deviation_fix(const struct oneib_deviation *deviation)
 {
-    return kinds[kind].fix;
+    return deviation->is_daemons ? "oneibd adds the key when the host's oneib-node has reported: "
+                                   "look at 'oneib hosts', and whether both run"
+                                 : kinds[deviation->kind].fix;
 }
 
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)

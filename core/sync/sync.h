@@ -72,12 +72,17 @@ int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm
 void oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                struct oneib_partition_table *table);
 /*
- * The same for whoever hears no nodes, so `oneib sync`: nothing new comes to the ports of hosts that
- * have, or had, a oneib-node (they are in the ledger), for a VF may be mapped to the place that it
- * would take. That is left to the daemon, which hears them. *left: how many members that are.
+ * The same for whoever hears no nodes, so `oneib sync` and `oneib plan`: the daemon's judgement
+ * (cluster/grants.h) with no node heard. Nothing new comes to the ports of hosts with VFs, for a VF
+ * may be mapped to the place that it would take. That is left to the daemon, which hears the nodes.
+ * *left: how many members that are.
  */
 void oneib_snapshot_leave_to_daemon(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                     size_t *left);
+/* oneib_subnet_verify() against snapshot->desired.table, for readers: of each deviation that such a
+ * `oneib sync` would not put right is_daemons is true. The subnet is known. */
+void oneib_snapshot_verify(const struct oneib_snapshot *snapshot,
+                           struct oneib_verification *verification);
 /*
  * Reads the ledger again into the snapshot; what follows from it is oneib_snapshot_update()'s.
  * *changed: it says something else. On failure it is as it was.

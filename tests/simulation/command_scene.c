@@ -38,7 +38,7 @@ static int start_fabric(const struct lab_options *options, struct oneib_error *e
     return options->last_is_unlinked ? lab_fabric_link(stage.lab, last, false, err) : 0;
 }
 
-int scene_raise_on(const struct lab_options *options, const char *const *standin)
+static int raise_on(const struct lab_options *options, const char *const *standin, unsigned vfs)
 {
     struct oneib_error err = {0};
     if (lab_missing())
@@ -47,7 +47,7 @@ int scene_raise_on(const struct lab_options *options, const char *const *standin
     if (!stage.lab || start_fabric(options, &err) < 0 ||
         lab_opensm_start(stage.lab, &LAB_SM, &err) < 0 ||
         lab_standin_start(stage.lab, standin, &err) < 0 ||
-        lab_add_hosts(stage.lab, VFS, &err) < 0 || lab_config_write(stage.lab, NULL, &err) < 0) {
+        lab_add_hosts(stage.lab, vfs, &err) < 0 || lab_config_write(stage.lab, NULL, &err) < 0) {
         print_error("%s\n", err.text);
         lab_close(stage.lab);
         stage.lab = NULL;
@@ -56,17 +56,28 @@ int scene_raise_on(const struct lab_options *options, const char *const *standin
     return 0;
 }
 
-static int raise_stage(const char *const *standin)
+int scene_raise_on(const struct lab_options *options, const char *const *standin)
+{
+    return raise_on(options, standin, VFS);
+}
+
+static int raise_stage(const char *const *standin, unsigned vfs)
 {
     const struct lab_options options = {
         .leaves = 1, .hosts_per_leaf = SCENE_HOSTS, .extra_hosts = 2};
-    return scene_raise_on(&options, standin);
+    return raise_on(&options, standin, vfs);
 }
 
 int scene_raise_new(void **state)
 {
     (void)state;
-    return raise_stage(NULL);
+    return raise_stage(NULL, 0);
+}
+
+int scene_raise_new_with_vfs(void **state)
+{
+    (void)state;
+    return raise_stage(NULL, VFS);
 }
 
 static int take_over(void)
@@ -81,10 +92,15 @@ int scene_raise(void **state)
     return scene_raise_new(state) < 0 ? -1 : take_over();
 }
 
+int scene_raise_with_vfs(void **state)
+{
+    return scene_raise_new_with_vfs(state) < 0 ? -1 : take_over();
+}
+
 int scene_raise_lazy(void **state)
 {
     (void)state;
-    return raise_stage((const char *[]){"--lazy-nics", NULL}) < 0 ? -1 : take_over();
+    return raise_stage((const char *[]){"--lazy-nics", NULL}, 0) < 0 ? -1 : take_over();
 }
 
 static void forget_last_run(void)

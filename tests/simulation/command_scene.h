@@ -36,7 +36,10 @@ int scene_raise(void **state);      /* the first take-over is done */
 int scene_raise_new(void **state);  /* there is no partitions file yet */
 int scene_raise_lazy(void **state); /* as scene_raise(); a network's update reaches its VMs' NICs
                                        only with lab_networks_propagate() */
-/* As scene_raise_new() on another fabric; standin: further arguments of the stand-in, or NULL. */
+/* The hosts above have no VFs. Here they have: what is new there comes with oneibd alone. */
+int scene_raise_with_vfs(void **state);
+int scene_raise_new_with_vfs(void **state);
+/* As scene_raise_new_with_vfs() on another fabric; standin: further arguments of the stand-in, or NULL. */
 int scene_raise_on(const struct lab_options *options, const char *const *standin);
 int scene_end(void **state);
 #define SCENE_CASE(raise, test) cmocka_unit_test_setup_teardown(test, raise, scene_end)

@@ -46,7 +46,7 @@ int daemon_raise_on(const struct lab_options *options, const char *const *standi
 
 int daemon_raise_new(void **state)
 {
-    if (scene_raise_new(state) < 0)
+    if (scene_raise_new_with_vfs(state) < 0)
         return -1;
     begin();
     return 0;
@@ -54,7 +54,7 @@ int daemon_raise_new(void **state)
 
 int daemon_raise(void **state)
 {
-    if (scene_raise(state) < 0)
+    if (scene_raise_with_vfs(state) < 0)
         return -1;
     begin();
     return 0;

@@ -435,14 +435,49 @@ static void one_users_reservations_do_not_fill_a_port_or_a_storage_server(void *
 }
 
 /* X1 becomes a host of OpenNebula, id 4. */
-static uint32_t add_extra_host(struct lab *lab, const char *driver)
+static uint32_t add_extra_host_with(struct lab *lab, const char *driver, unsigned vfs)
 {
     struct oneib_error err = {0};
     char guid[32];
     uint32_t id;
     snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, SCENE_EXTRA));
-    MUST(lab_host_create(lab, "X1", "ib0", driver, guid, 63, 7, &id, &err));
+    MUST(lab_host_create(lab, "X1", "ib0", driver, guid, 63, vfs, &id, &err));
     return id;
+}
+
+static uint32_t add_extra_host(struct lab *lab, const char *driver)
+{
+    return add_extra_host_with(lab, driver, 0);
+}
+
+/* A VF of the host may be mapped to the place that the key would take, and no oneibd runs that could
+ * hear of it. */
+static void what_waits_for_a_node_is_left_to_oneibd_and_no_verb_advises_sync(void **state)
+{
+    (void)state;
+    const uint32_t host = add_extra_host_with(scene(), "mlx4", 7);
+    const uint32_t red = scene_network("red", "257", NULL);
+    scene_vm(red, host);
+    ONEIB(0, "plan", "--exit-code");
+    const char *plan = ONEIB(0, "plan")->out;
+    must_say(plan, "plan: nothing to do\n1 member left to oneibd");
+    must_say(plan, "no oneibd keeps these partitions: start it");
+    must_not_say(plan, "+ ");
+    const char *verify = ONEIB(1, "verify")->out;
+    must_say(verify, "key-absent: oneibd adds the key when the host's oneib-node has reported");
+    must_not_say(verify, "'oneib sync'");
+    const char *show = ONEIB(0, "show", "red")->out;
+    must_say(show, "key-lacking: oneibd adds the key when the host's oneib-node has reported");
+    must_not_say(show, "'oneib sync'");
+    must_say(ONEIB(0, "sync")->out, "1 member left to oneibd");
+    assert_false(port_holds(SCENE_EXTRA, FULL(KEY_RED)));
+
+    scene_vm(red, 0); /* a host without VFs: that is for sync to do */
+    must_say(ONEIB(1, "plan", "--exit-code")->out, "1 member left to oneibd");
+    must_say(ONEIB(1, "verify")->out, "key-absent: run 'oneib sync'");
+    ONEIB(0, "sync");
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    assert_false(port_holds(SCENE_EXTRA, FULL(KEY_RED)));
 }
 
 static void on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right(void **state)
@@ -632,6 +667,7 @@ int main(void)
         SCENE_CASE(scene_raise, in_an_unknown_state_a_vm_keeps_what_it_has_and_gets_nothing_new),
         SCENE_CASE(scene_raise, what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers),
         SCENE_CASE(scene_raise, one_users_reservations_do_not_fill_a_port_or_a_storage_server),
+        SCENE_CASE(scene_raise, what_waits_for_a_node_is_left_to_oneibd_and_no_verb_advises_sync),
         SCENE_CASE(scene_raise,
                    on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right),
         SCENE_CASE(scene_raise, with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified),

@@ -207,7 +207,7 @@ static void hosts_has_its_fields(void **state)
     assert_int_equal(json_array_size(json_field(host, "problems")), 0);
     json_t *port = first(json_field(host, "ports"));
     has_fields(port, "device port guid switch_guid switch pkeys pkeys_max on_fabric");
-    assert_int_equal(json_number(port, "pkeys"), 2);
+    assert_int_equal(json_number(port, "pkeys"), 1);
     assert_int_equal(json_number(port, "pkeys_max"), 63);
     assert_string_equal(json_text(port, "switch"), "L1");
 }
@@ -218,9 +218,8 @@ static void plan_has_its_fields(void **state)
     scene();
     populate_and(true); /* for what comes after the first network */
     json_t *document = ONEIB_JSON(1, "plan", "--exit-code");
-    has_fields(document,
-               "ledger_lost adopted keys allocates changes file fabric held ports_to_reload "
-               "to_do findings");
+    has_fields(document, "ledger_lost adopted keys allocates changes file fabric held left "
+                         "ports_to_reload to_do findings");
     json_t *keys = json_field(document, "keys");
     assert_int_equal(json_array_size(keys), 2);
     has_fields(first(keys), "network name pkey");
@@ -372,7 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_CASE(scene_raise, list_has_its_fields),
         SCENE_CASE(scene_raise, show_has_its_fields),
-        SCENE_CASE(scene_raise, hosts_has_its_fields),
+        SCENE_CASE(scene_raise_with_vfs, hosts_has_its_fields),
         SCENE_CASE(scene_raise, plan_has_its_fields),
         SCENE_CASE(scene_raise, verify_has_its_fields),
         SCENE_CASE(scene_raise, sync_has_its_fields),

@@ -252,7 +252,7 @@ static void hosts_tells_ports_vfs_keys_and_what_is_wrong(void **state)
     ONEIB(0, "sync");
     const char *well = ONEIB(0, "hosts")->out;
     must_say(line_with(well, "H1 "), "mlx4_0/1  0x0000000000100003  L1");
-    must_say(line_with(well, "H1 "), "1    63   64    2/63");
+    must_say(line_with(well, "H1 "), "1    63   64    1/63");
     must_say(line_with(well, "H2 "), "0    64   64    1/63");
     must_not_say(well, "host \"");
     must_say(line_with(ONEIB(0, "hosts", "--no-fabric")->out, "H1 "), "1    63   64       -");
@@ -764,7 +764,7 @@ int main(void)
         SCENE_CASE(scene_raise, show_shows_its_own_findings_alone),
         SCENE_CASE(scene_raise, show_says_which_vm_is_not_in_force_and_why),
         SCENE_CASE(scene_raise, a_long_name_is_cut_so_that_the_list_fits),
-        SCENE_CASE(scene_raise, hosts_tells_ports_vfs_keys_and_what_is_wrong),
+        SCENE_CASE(scene_raise_with_vfs, hosts_tells_ports_vfs_keys_and_what_is_wrong),
         SCENE_CASE(scene_raise, daemons_are_those_of_the_ledger),
         SCENE_CASE(scene_raise, check_says_when_no_daemon_has_entered_itself),
         SCENE_CASE(scene_raise, check_fails_where_remotes_lack_the_ledgers_daemons),

@@ -184,7 +184,7 @@ int main(void)
         DAEMON_CASE(daemon_raise, a_refusal_is_said_once_and_when_it_ends),
         DAEMON_CASE(daemon_raise, after_a_restart_only_what_changed_meanwhile_is_said),
         DAEMON_CASE(daemon_raise, many_members_at_once_are_counted),
-        DAEMON_CASE(daemon_raise, sync_says_the_same_of_what_it_did),
+        SCENE_CASE(scene_raise, sync_says_the_same_of_what_it_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

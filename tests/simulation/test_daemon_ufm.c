@@ -350,8 +350,10 @@ static void every_shape_of_an_answer_will_do(void **state)
 static void commands_name_ufm_and_no_file_of_opensms(void **state)
 {
     (void)state;
-    scene();
-    scene_vm(red_network(), 0);
+    uint32_t host; /* without VFs, for no oneibd runs */
+    MUST(
+        lab_host_create(scene(), "X1", "mlx4_0", "mlx4", "0x000000000010000b", 63, 0, &host, &err));
+    scene_vm(red_network(), host);
     const struct lab_output *said = ONEIB(0, "plan");
     must_say(said->out, "~ https://127.0.0.1:");
     must_say(said->out, "will be changed");
@@ -359,7 +361,7 @@ static void commands_name_ufm_and_no_file_of_opensms(void **state)
     said = ONEIB(0, "sync");
     must_say(said->out, "changed: ");
     must_not_say(said->out, "opensm");
-    assert_true(port_holds(0, FULL(RED)));
+    assert_true(port_holds(SCENE_EXTRA, FULL(RED)));
     must_not_say(ONEIB(0, "verify")->out, "opensm");
 }
 

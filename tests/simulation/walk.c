@@ -429,7 +429,7 @@ int walk_raise(struct walk *walk, const struct lab_sm *sm, const struct lab_conf
     return walk->lab && lab_fabric_start(walk->lab, err) == 0 &&
                    lab_opensm_start(walk->lab, sm, err) == 0 &&
                    lab_standin_start(walk->lab, NULL, err) == 0 &&
-                   lab_add_hosts(walk->lab, VFS_PER_HOST, err) == 0 &&
+                   lab_add_hosts(walk->lab, walk->edits_ledger ? 0 : VFS_PER_HOST, err) == 0 &&
                    lab_config_write(walk->lab, config, err) == 0 && create_networks(walk, err) == 0
                ? 0
                : -1;
