@@ -4,6 +4,7 @@
 #include "oneib/options.h"
 #include "oneib/places.h"
 #include "sm/kind.h"
+#include "sync/losses.h"
 #include <string.h>
 
 /* All that a plan says. */
@@ -346,6 +347,7 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
 
     struct plan plan = {.run = run, .reading = &reading};
     oneib_snapshot_leave_to_daemon(reading.session.sm, &reading.snapshot, &plan.left);
+    oneib_losses_note(&reading.session.config, &reading.snapshot, &reading.findings);
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (make_and_print(&plan, err) < 0)
         status = ONEIB_EXIT_FAILURE;

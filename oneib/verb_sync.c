@@ -10,6 +10,7 @@
 #include "oneib/places.h"
 #include "sm/kind.h"
 #include "sync/lock.h"
+#include "sync/losses.h"
 #include "sync/sync.h"
 #include <math.h>
 #include <unistd.h>
@@ -320,6 +321,7 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
         return -1;
     struct oneib_reading *reading = work->reading;
     oneib_snapshot_leave_to_daemon(reading->session.sm, &reading->snapshot, &work->left);
+    oneib_losses_note(&reading->session.config, &reading->snapshot, &reading->findings);
     /* Before applying: a failure of that is easier to understand with them. */
     if (!work->run->json)
         oneib_print_findings(work->run, &work->reading->findings);

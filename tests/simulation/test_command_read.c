@@ -416,6 +416,10 @@ static void take_over(const char *content, const char *file_state, const char *w
     must_say(plan->out, why);
     must_say(plan->out, "\n  | keep=0x20 : ");
     must_say(plan->out, "only 'oneib sync --force' replaces it");
+    const bool is_foreign = strcmp(file_state, "foreign") == 0;
+    const char *lost = "full membership of partition \"Default\" (0x7fff) ends for ";
+    if (is_foreign)
+        must_say(plan->error, lost);
     json_t *file = json_field(ONEIB_JSON(0, "plan"), "file");
     assert_string_equal(json_text(file, "state"), file_state);
     assert_true(json_yes(file, "needs_force"));
@@ -426,8 +430,10 @@ static void take_over(const char *content, const char *file_state, const char *w
     oneib_autofree char *untouched = scene_file();
     assert_string_equal(untouched, content);
 
-    ONEIB(0, "sync", "--force");
-    ONEIB(0, "plan", "--exit-code");
+    const struct lab_output *taken_over = ONEIB(0, "sync", "--force");
+    if (is_foreign)
+        must_say(taken_over->error, lost);
+    must_not_say(ONEIB(0, "plan", "--exit-code")->error, "access-removed");
     assert_int_equal(scene_key_of(keyless), 256);
     oneib_autofree char *taken = scene_file();
     must_not_say(taken, "keep");
