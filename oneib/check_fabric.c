@@ -122,8 +122,8 @@ static void check_content(const char *path, const char *data, size_t length,
     if (oneib_partitions_parse(data, length, path, &table, &err) < 0)
         oneib_check_add(
             checks, ONEIB_CHECK_FAIL, name,
-            "opensm makes everybody a full member of the default partition while it cannot "
-            "parse its file: repair it, or replace it with 'oneib sync --force'",
+            "where opensm cannot parse it either, every port is a full member of the default "
+            "partition: repair it, or replace it with 'oneib sync --force'",
             "%s", err.text);
     else if (oneib_partitions_is_ours(data, length))
         oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, written by oneib", path);

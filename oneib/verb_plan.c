@@ -187,8 +187,8 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
     case ONEIB_SEEN_UNREADABLE:
         oneib_paint(
             text, color, ONEIB_BAD,
-            "! %s  cannot be parsed, so opensm makes everybody a full member: only 'oneib sync "
-            "--force' replaces it",
+            "! %s  cannot be parsed; where opensm cannot parse it either, every port is a full "
+            "member: only 'oneib sync --force' replaces it",
             path);
         oneib_text_append(text, "\n  ");
         oneib_append_message(text, snapshot->seen.error.text);

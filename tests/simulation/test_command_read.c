@@ -450,7 +450,7 @@ static void an_unreadable_file_is_shown_and_taken_over_with_force_alone(void **s
 {
     (void)state;
     take_over("keep=0x20 : 0x100003=ful;\n", "unreadable",
-              "so opensm makes everybody a full member");
+              "where opensm cannot parse it either, every port is a full member");
 }
 
 static void topology_shows_where_clusters_are(void **state)
