@@ -174,7 +174,11 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
     if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,
                     snapshot, &options, &work->result, err) < 0)
-        return -1;
+        return work->result.written ? oneib_wrap(err,
+                                                 "%s is written, and whether the fabric follows it "
+                                                 "is not known",
+                                                 oneib_sm_place(reading->session.sm))
+                                    : -1;
     find_members_changed(snapshot, &work->changes, &work->members);
     return 0;
 }

@@ -79,8 +79,9 @@ struct oneib_daemon {
     bool has_cloud;                                /* all of oned was read, once */
     uint64_t fingerprint;                          /* of the cloud (stream_health.h) */
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
-    bool insisting; /* what is being put into force is in the file already */
-    bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
+    bool file_is_ahead; /* it was written, and whether the fabric follows it is not known */
+    bool insisting;     /* what is being put into force is in the file already */
+    bool settled; /* what was computed last is in force, as far as opensm can bring it there */
     struct oneib_nodes nodes;           /* what they have said and were sent */
     struct oneib_identities identities; /* whom the post hears */
     struct oneib_ledger pins;           /* what the ledger said when it could be read last */

@@ -14,7 +14,10 @@ void oneib_daemon_complain(struct oneib_daemon *daemon, const struct oneib_error
     if (strcmp(daemon->report.last_error, err->text) == 0)
         return;
     memcpy(daemon->report.last_error, err->text, sizeof daemon->report.last_error);
-    oneib_log(ONEIB_LOG_ERROR, "%s; the partitions stay as they are, it is tried again", err->text);
+    oneib_log(ONEIB_LOG_ERROR, "%s; %s; retried automatically", err->text,
+              daemon->file_is_ahead
+                  ? "the partitions are written, whether the fabric follows them is not known"
+                  : "the partitions stay as they are");
     oneib_notify_status(&daemon->notify, "%s", err->text);
 }
 

@@ -234,12 +234,14 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
     if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, snapshot, &options, &result,
                     err) < 0) {
         daemon->metrics.in_force = false;
+        daemon->file_is_ahead |= result.written;
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
             oneib_trail_follow(&daemon->trail, snapshot, changes, false, daemon->gated);
         return -1;
     }
+    daemon->file_is_ahead = false;
     note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
     return 0;
 }

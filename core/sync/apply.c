@@ -45,6 +45,7 @@ static int put(const struct step *step, const struct oneib_partition_table *tabl
     struct oneib_snapshot *snapshot = step->snapshot;
     const struct oneib_sm_put what = {.wanted = table, .text = rendered};
     const int status = oneib_sm_put(step->sm, &what, &snapshot->seen, &step->result->reloads, err);
+    step->result->written |= oneib_sm_is_put(step->sm, &snapshot->seen, &what);
     const struct oneib_sm_put meant = {.wanted = &snapshot->desired.table,
                                        .text = &snapshot->rendered};
     snapshot->changed = !oneib_sm_is_put(step->sm, &snapshot->seen, &meant);
@@ -320,8 +321,11 @@ int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct o
         const struct step step = {config, sm, fabric, snapshot, options, result};
         status = put_into_force(&step, err);
     }
-    if (status < 0)
+    if (status < 0) {
+        const bool written = result->written;
         oneib_apply_result_clear(result);
+        result->written = written;
+    }
     return status;
 }
 

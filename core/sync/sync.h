@@ -139,6 +139,8 @@ enum oneib_outcome {
 
 struct oneib_apply_result {
     enum oneib_outcome outcome;
+    bool written; /* the partitions that oneib_sm_place() has are others now; after a failure, too:
+                     whether the fabric follows them is not known then */
     unsigned reloads;      /* signals sent */
     double in_force_ms;    /* from before the write until the ports that this change concerns were
                               right, or waiting ended; 0 when unchanged or standby */
