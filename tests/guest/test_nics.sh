@@ -163,6 +163,22 @@ ib1 0002c90300aaaa02 PCI2 - - pci
 ib2 0002c90300aaaa03 - - - -" match_interfaces
 }
 
+# Where the guest's PCI addresses are not those that OpenNebula gave, a VF may be at the address of another NIC.
+test_a_guid_comes_before_a_pci_address() {
+    add_ipoib ib0 "$(guid 42 1)" 0000:01:00.0
+    add_ipoib ib1 "$(guid 42 2)" 0000:10:00.0
+    add_dummy eth1 aa:00:0a:14:00:0a
+    add_dummy eth2 aa:01:0a:14:00:0b
+    context_has <<'END'
+ETH1_IP='10.20.0.10'
+PCI0_ADDRESS='01:00.0'
+PCI0_IP='10.20.0.11'
+VMID='42'
+END
+    prints "ib0 $(guid 42 1) ETH1 0 10.20.0.10 guid
+ib1 $(guid 42 2) PCI0 1 10.20.0.11 order" match_interfaces
+}
+
 test_a_dummy_of_a_named_interface_is_not_another_one_s() {
     add_ipoib ib0 0002c90300aaaa01 0000:00:1d.0
     add_ipoib ib1 "$(guid 42 1)" 0000:00:1f.0

@@ -7,7 +7,7 @@
 #   dummy INDEX IPV4 NAME             a dummy interface, the lowest index first
 #   ipoib NAME GUID PCI PORT          an IPoIB interface
 #
-# Output, a line for each IPoIB interface: NAME GUID NIC INDEX IPV4 RULE. RULE tells how it was found: pci, guid, order; port
+# Output, a line for each IPoIB interface: NAME GUID NIC INDEX IPV4 RULE. RULE tells how it was found: guid, pci, order; port
 # (another port of an adapter whose InfiniBand NIC is at one of its ports) or - when it was not. IPV4 is the dummy interface's.
 
 $1 == "vmid" { vmid = $2 }
@@ -32,8 +32,8 @@ $1 == "ipoib" {
 
 END {
     choose_ports()
-    by_pci_address()
     by_guid()
+    by_pci_address()
     take_dummies_of_named()
     by_order()
     for (i = 1; i <= count; i++)
@@ -67,16 +67,10 @@ function give(i, which, how) {
     given[which] = 1
 }
 
-function by_pci_address(    i, n) {
-    for (n = 1; n <= nic_count; n++)
-        for (i = 1; i <= count; i++)
-            if (pci[nics[n]] != "-" && place[i] == pci[nics[n]] && rule[i] == "" && !given[nics[n]])
-                give(i, nics[n], "pci")
-}
-
+# oneib gives a VF the GUID of its NIC, whatever address the guest has for it.
 function by_guid(    i, which) {
     for (i = 1; i <= count; i++) {
-        if (nic[i] != "" || !is_ours(i))
+        if (!is_ours(i))
             continue
         which = "ETH" byte(substr(guid[i], 15, 2))
         if ((which in ip) && !given[which] && (ip[which] != "-" || ipv6[which] || mac[which] != "-"))
@@ -86,6 +80,13 @@ function by_guid(    i, which) {
 
 function byte(hex) {
     return (index("0123456789abcdef", substr(hex, 1, 1)) - 1) * 16 + index("0123456789abcdef", substr(hex, 2, 1)) - 1
+}
+
+function by_pci_address(    i, n) {
+    for (n = 1; n <= nic_count; n++)
+        for (i = 1; i <= count; i++)
+            if (pci[nics[n]] != "-" && place[i] == pci[nics[n]] && rule[i] == "" && !given[nics[n]])
+                give(i, nics[n], "pci")
 }
 
 # Two networks may have given this VM the same address: each interface takes one dummy.
