@@ -31,19 +31,14 @@ standin() { # NAME, its body on standard input
     chmod 755 "$standins/$1"
 }
 
-can_mount() {
-    if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
-        echo "not tried: mounting takes root"
-        return 1
-    fi
+needs_mounts() {
+    [ "$(id -u)" -eq 0 ] || skip "only root can mount"
+    unshare --mount true 2>/dev/null || skip "mount namespaces cannot be made here"
 }
 
-can_mount_images() {
-    can_mount || return 1
-    if ! PATH=${PATH#*:} losetup -f >/dev/null 2>&1; then
-        echo "not tried: no loop devices"
-        return 1
-    fi
+needs_loop_devices() {
+    needs_mounts
+    PATH=${PATH#*:} losetup -f >/dev/null 2>&1 || skip "no loop devices"
 }
 
 # An image with a partition table, whose second partition has $root on an ext4.
@@ -65,7 +60,7 @@ in_image() { # FILE PATH: prints it
 
 test_a_root_directory_gets_the_guest_side() {
     prepare
-    can_mount || return 0
+    needs_mounts
     succeeds recipe --root "$root"
     [ -x "$root/usr/sbin/oneib-guest" ] || fail "no program"
     has "$root/usr/lib/oneib/guest.list" '^f /usr/sbin/oneib-guest$'
@@ -73,7 +68,7 @@ test_a_root_directory_gets_the_guest_side() {
 
 test_an_image_gets_the_guest_side_and_stays_as_it_is_itself() {
     prepare
-    can_mount_images || return 0
+    needs_loop_devices
     make_image "$work/disk.raw"
     before=$(cksum <"$work/disk.raw")
     succeeds recipe --by mount "$work/disk.raw"
@@ -86,7 +81,7 @@ test_an_image_gets_the_guest_side_and_stays_as_it_is_itself() {
 
 test_in_place_means_the_images_own_place() {
     prepare
-    can_mount_images || return 0
+    needs_loop_devices
     make_image "$work/disk.raw"
     succeeds recipe --by mount --in-place "$work/disk.raw"
     in_image "$work/disk.raw" /usr/lib/oneib/guest.list >"$work/list"
@@ -96,7 +91,7 @@ test_in_place_means_the_images_own_place() {
 
 test_no_mount_and_no_loop_device_is_left() {
     prepare
-    can_mount_images || return 0
+    needs_loop_devices
     make_image "$work/disk.raw"
     succeeds recipe --by mount "$work/disk.raw"
     rm "$work/disk-oneib.raw"
@@ -111,7 +106,7 @@ test_no_mount_and_no_loop_device_is_left() {
 
 test_an_image_without_a_linux_is_refused() {
     prepare
-    can_mount_images || return 0
+    needs_loop_devices
     rm "$root/usr/lib/os-release"
     make_image "$work/disk.raw"
     fails recipe --by mount "$work/disk.raw"
@@ -122,7 +117,7 @@ test_an_image_without_a_linux_is_refused() {
 
 test_an_images_links_lead_nowhere_outside() {
     prepare
-    can_mount_images || return 0
+    needs_loop_devices
     mkdir "$work/outside"
     ln -s "$work/outside" "$root/usr/sbin"
     ln -s "$work/outside" "$root/etc/one-context.d"

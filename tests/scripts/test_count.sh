@@ -63,6 +63,22 @@ END
 END
 }
 
+test_a_test_of_scripts_that_is_skipped_says_why() {
+    # shellcheck disable=SC2016 # the inner shell expands
+    printf '%s\n' '. "$GUEST_TESTS/check.sh"' 'test_one() { skip "only root can mount"; }' run_tests >"$work/test_a.sh"
+    prints '[ RUN      ] test_one
+only root can mount
+[  SKIPPED ] test_one' env GUEST_TESTS="$GUEST_TESTS" GUEST_FILE="$work/test_a.sh" GUEST_ONLY= sh "$work/test_a.sh"
+}
+
+# A directory tree that nobody may enter is found in many of them (tests/unit/hca/reach.h).
+test_each_program_may_be_skipped_as_a_whole() {
+    find "$project/tests" -name CMakeLists.txt >"$work/lists"
+    while read -r list; do
+        equal "$list" "$(grep -c SKIP_RETURN_CODE "$list")" "$(grep -c '^ *add_test(' "$list")"
+    done <"$work/lists"
+}
+
 test_a_reason_is_not_that_of_the_test_before() {
     counts 'passed|unit.a: one|
 failed|unit.a: two|it was skipped without a reason' <<'END'
