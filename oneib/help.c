@@ -88,8 +88,8 @@ enum oneib_exit oneib_refuse_verb(const char *word, struct oneib_error *err)
 {
     const struct oneib_verb *nearest = nearest_verb(word);
     if (nearest)
-        return oneib_usage(NULL, err, "no verb '%s': did you mean '%s'?", word, nearest->name);
-    return oneib_usage(NULL, err, "no verb '%s'", word);
+        return oneib_usage(NULL, err, "unknown verb '%s', did you mean '%s'?", word, nearest->name);
+    return oneib_usage(NULL, err, "unknown verb '%s'", word);
 }
 
 static enum oneib_exit run_help(const struct oneib_run *run, struct oneib_error *err)

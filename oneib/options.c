@@ -61,8 +61,14 @@ enum oneib_exit oneib_usage_number(const struct oneib_verb *verb, const char *wh
 {
     if (oneib_parse_decimal(string, max, value))
         return ONEIB_EXIT_DONE;
-    return oneib_usage(verb, err, "%s must be a decimal number 0-%" PRIu64 ", not '%s'", what, max,
-                       string);
+    return oneib_usage(verb, err, "invalid %s '%s': expected a number from 0 to %" PRIu64, what,
+                       string, max);
+}
+
+enum oneib_exit oneib_usage_unexpected(const struct oneib_run *run, size_t word,
+                                       struct oneib_error *err)
+{
+    return oneib_usage(run->verb, err, "unexpected argument '%s'", run->words[word]);
 }
 
 /* ONEIB_OPTION_COUNT when there is no such option for the verb. */
@@ -79,9 +85,7 @@ static enum oneib_option find_option(const struct oneib_verb *verb, const char *
 static enum oneib_exit refuse_option(const struct oneib_verb *verb, const char *word,
                                      struct oneib_error *err)
 {
-    if (verb)
-        return oneib_usage(verb, err, "'%s' has no option '%s'", verb->name, word);
-    return oneib_usage(NULL, err, "no option '%s' before the verb", word);
+    return oneib_usage(verb, err, "unknown option '%s'%s", word, verb ? "" : " before the verb");
 }
 
 /* In `check --config` the file is optional, and check takes no words: what follows and is no option
@@ -104,11 +108,9 @@ static enum oneib_exit take_value(struct oneib_run *run, enum oneib_option optio
         return ONEIB_EXIT_DONE;
     } else if (cursor->next < cursor->count) {
         run->values[option] = cursor->words[cursor->next++];
-    } else {
-        return oneib_usage(run->verb, err, "option '--%s' needs a value", rules[option].name);
     }
-    if (*run->values[option] == '\0')
-        return oneib_usage(run->verb, err, "option '--%s' has an empty value", rules[option].name);
+    if (!run->values[option] || *run->values[option] == '\0')
+        return oneib_usage(run->verb, err, "option '--%s' requires a value", rules[option].name);
     return ONEIB_EXIT_DONE;
 }
 
@@ -144,8 +146,7 @@ static enum oneib_exit take_word(struct oneib_run *run, const char *word, struct
         return run->verb ? ONEIB_EXIT_DONE : oneib_refuse_verb(word, err);
     }
     if (run->word_count == run->verb->words_max)
-        return oneib_usage(run->verb, err, "'%s' is one word too many: '%s' takes at most %zu",
-                           word, run->verb->name, run->verb->words_max);
+        return oneib_usage(run->verb, err, "unexpected argument '%s'", word);
     run->words[run->word_count++] = word;
     return ONEIB_EXIT_DONE;
 }
@@ -164,7 +165,8 @@ static enum oneib_exit decide_color(struct oneib_run *run, struct oneib_error *e
         return ONEIB_EXIT_DONE;
     }
     if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0)
-        return oneib_usage(run->verb, err, "--color is auto, always or never, not '%s'", when);
+        return oneib_usage(run->verb, err, "invalid --color '%s': expected auto, always or never",
+                           when);
     run->color_out = run->color_err = strcmp(when, "always") == 0;
     return ONEIB_EXIT_DONE;
 }
@@ -174,9 +176,11 @@ static enum oneib_exit check_completeness(const struct oneib_run *run, struct on
     if (oneib_given(run, ONEIB_OPTION_HELP) || oneib_given(run, ONEIB_OPTION_VERSION))
         return ONEIB_EXIT_DONE;
     if (!run->verb)
-        return oneib_usage(NULL, err, "no verb given");
-    if (run->word_count < run->verb->words_min)
-        return oneib_usage(run->verb, err, "'%s' needs more words", run->verb->name);
+        return oneib_usage(NULL, err, "missing verb");
+    const char *missing =
+        run->word_count < ONEIB_WORDS_MAX ? run->verb->required[run->word_count] : NULL;
+    if (missing)
+        return oneib_usage(run->verb, err, "missing argument %s", missing);
     return ONEIB_EXIT_DONE;
 }
 

@@ -20,6 +20,10 @@ enum oneib_exit oneib_options_parse(int argc, char *const *argv, struct oneib_ru
 enum oneib_exit oneib_usage(const struct oneib_verb *verb, struct oneib_error *err,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Of run->words[word], which is one too many. */
+enum oneib_exit oneib_usage_unexpected(const struct oneib_run *run, size_t word,
+                                       struct oneib_error *err);
+
 /* A strict decimal number 0-max; `what` names it in the refusal. Returns DONE or USAGE. */
 enum oneib_exit oneib_usage_number(const struct oneib_verb *verb, const char *what,
                                    const char *string, uint64_t max, uint64_t *value,

@@ -459,8 +459,8 @@ static enum oneib_exit choose_seconds(const struct oneib_run *run, unsigned *sec
     const char *given = run->values[ONEIB_OPTION_SECONDS];
     uint64_t number = DEFAULT_SECONDS;
     if (given && (!oneib_parse_decimal(given, SECONDS_MAX, &number) || number == 0))
-        return oneib_usage(run->verb, err, "--seconds must be a decimal number 1-%d, not '%s'",
-                           SECONDS_MAX, given);
+        return oneib_usage(run->verb, err, "invalid --seconds '%s': expected a number from 1 to %d",
+                           given, SECONDS_MAX);
     *seconds = (unsigned)number;
     return ONEIB_EXIT_DONE;
 }

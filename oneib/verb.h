@@ -55,10 +55,11 @@ struct oneib_run {
 
 struct oneib_verb {
     const char *name;
-    const char *summary; /* one line of `oneib --help` */
-    const char *help;    /* the text of `oneib VERB --help` */
-    unsigned options;    /* ONEIB_TAKES() of those beyond ONEIB_TAKES_ALWAYS */
-    size_t words_min, words_max;
+    const char *summary;                   /* one line of `oneib --help` */
+    const char *help;                      /* the text of `oneib VERB --help` */
+    unsigned options;                      /* ONEIB_TAKES() of those beyond ONEIB_TAKES_ALWAYS */
+    const char *required[ONEIB_WORDS_MAX]; /* the words that are always needed, by their names */
+    size_t words_max;
     bool lone_config; /* --config without a file is a question of its own */
     /*
      * DONE and DIFFERENCE leave *err alone. USAGE comes from oneib_usage(). FAILURE: *err says why,

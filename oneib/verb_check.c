@@ -129,7 +129,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
 static enum oneib_exit print_config(const struct oneib_run *run, struct oneib_error *err)
 {
     if (run->json)
-        return oneib_usage(run->verb, err, "'check --config' prints no JSON");
+        return oneib_usage(run->verb, err, "option '--json' is not valid with 'check --config'");
 
     oneib_autosession struct oneib_session session;
     oneib_autotext struct oneib_text text = {0};

@@ -365,7 +365,7 @@ const struct oneib_verb oneib_verb_fence = {
             "\n"
             "example:\n"
             "  $ oneib fence node3\n",
-    .words_min = 1,
+    .required = {"HOST"},
     .words_max = 1,
     .run = run_fence,
 };
@@ -386,7 +386,7 @@ const struct oneib_verb oneib_verb_unfence = {
             "example:\n"
             "  $ oneib unfence node3\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
-    .words_min = 1,
+    .required = {"HOST"},
     .words_max = 1,
     .run = run_unfence,
 };

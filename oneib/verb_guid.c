@@ -10,7 +10,8 @@ static enum oneib_exit encode(const struct oneib_run *run, struct oneib_guid_par
                               struct oneib_error *err)
 {
     if (run->word_count < 3)
-        return oneib_usage(run->verb, err, "'guid encode' needs a VM id and a NIC id");
+        return oneib_usage(run->verb, err, "missing argument %s",
+                           run->word_count < 2 ? "VMID" : "NICID");
 
     uint64_t vm_id, nic_id, site = 0;
     const char *site_word = run->values[ONEIB_OPTION_SITE];
@@ -34,16 +35,17 @@ static enum oneib_exit decode(const struct oneib_run *run, struct oneib_guid_par
     oneib_guid guid;
 
     if (run->word_count < 2)
-        return oneib_usage(run->verb, err, "'guid decode' needs a GUID");
+        return oneib_usage(run->verb, err, "missing argument GUID");
     if (run->word_count > 2)
-        return oneib_usage(run->verb, err, "'%s' is one word too many", run->words[2]);
+        return oneib_usage_unexpected(run, 2, err);
     if (oneib_given(run, ONEIB_OPTION_SITE))
-        return oneib_usage(run->verb, err, "--site goes with 'guid encode'");
+        return oneib_usage(run->verb, err, "option '--site' is valid only with 'guid encode'");
     if (!oneib_guid_parse(word, &guid))
-        return oneib_usage(run->verb, err, "'%s' is not a GUID such as 0x0200000000002a01", word);
+        return oneib_usage(run->verb, err, "invalid GUID '%s': expected such as 0x0200000000002a01",
+                           word);
     if (!oneib_guid_decode(guid, parts))
-        return oneib_usage(run->verb, err,
-                           "'%s' was not made by oneib, whose GUIDs begin with 0x02", word);
+        return oneib_usage(run->verb, err, "foreign GUID '%s': oneib's GUIDs begin with 0x02",
+                           word);
     return ONEIB_EXIT_DONE;
 }
 
@@ -60,7 +62,8 @@ static enum oneib_exit run_guid(const struct oneib_run *run, struct oneib_error 
 {
     const bool encoding = strcmp(run->words[0], "encode") == 0;
     if (!encoding && strcmp(run->words[0], "decode") != 0)
-        return oneib_usage(run->verb, err, "'guid' does encode or decode, not '%s'", run->words[0]);
+        return oneib_usage(run->verb, err, "invalid argument '%s': expected encode or decode",
+                           run->words[0]);
 
     struct oneib_guid_parts parts;
     if ((encoding ? encode : decode)(run, &parts, err) != ONEIB_EXIT_DONE)
@@ -90,7 +93,7 @@ const struct oneib_verb oneib_verb_guid = {
             "  $ oneib guid decode 0x0200000000002a01\n"
             "  site 0 vm 42 nic 1\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_SITE),
-    .words_min = 1,
+    .required = {"encode or decode"},
     .words_max = 3,
     .run = run_guid,
 };

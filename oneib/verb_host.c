@@ -149,14 +149,14 @@ static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error 
 {
     const bool forgets = strcmp(run->words[0], "forget") == 0;
     if (!forgets && strcmp(run->words[0], "accept") != 0)
-        return oneib_usage(run->verb, err, "'host %s': forget or accept", run->words[0]);
+        return oneib_usage(run->verb, err, "invalid argument '%s': expected forget or accept",
+                           run->words[0]);
     struct work work = {.run = run};
     const char *port = run->values[ONEIB_OPTION_PORT];
-    if (port && (forgets || !oneib_guid_parse(port, &work.port) || work.port == 0))
-        return oneib_usage(run->verb, err,
-                           forgets ? "'host forget' has no option '--port'"
-                                   : "'--port %s': not a port GUID",
-                           port);
+    if (port && forgets)
+        return oneib_usage(run->verb, err, "option '--port' is valid only with 'host accept'");
+    if (port && (!oneib_guid_parse(port, &work.port) || work.port == 0))
+        return oneib_usage(run->verb, err, "invalid --port '%s': not a port GUID", port);
     if (oneib_session_begin(run, &work.session, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = do_it(&work, forgets, err);
@@ -186,7 +186,7 @@ const struct oneib_verb oneib_verb_host = {
             "example:\n"
             "  $ oneib host forget 3\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_PORT),
-    .words_min = 2,
+    .required = {"forget or accept", "HOST"},
     .words_max = 2,
     .run = run_host,
 };

@@ -169,7 +169,7 @@ const struct oneib_verb oneib_verb_keys = {
             "\n"
             "example:\n"
             "  # oneib keys /root/keys-2026-11\n",
-    .words_min = 1,
+    .required = {"DIRECTORY"},
     .words_max = 1,
     .run = run_keys,
 };

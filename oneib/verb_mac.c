@@ -20,7 +20,7 @@ static enum oneib_exit encode(const struct oneib_run *run, struct dummy_mac *mac
                            ONEIB_DUMMY_MAC_INDEX_MAX, &index, err) != ONEIB_EXIT_DONE)
         return ONEIB_EXIT_USAGE;
     if (!oneib_ipv4_parse(run->words[1], &mac->ipv4))
-        return oneib_usage(run->verb, err, "'%s' is not an IPv4 address such as 10.20.0.10",
+        return oneib_usage(run->verb, err, "invalid IPv4 address '%s': expected such as 10.20.0.10",
                            run->words[1]);
     mac->index = (unsigned)index;
     oneib_dummy_mac_encode(mac->ipv4, mac->index, mac->text);
@@ -31,9 +31,10 @@ static enum oneib_exit decode(const struct oneib_run *run, struct dummy_mac *mac
                               struct oneib_error *err)
 {
     if (oneib_given(run, ONEIB_OPTION_INDEX))
-        return oneib_usage(run->verb, err, "--index goes with 'mac encode'");
+        return oneib_usage(run->verb, err, "option '--index' is valid only with 'mac encode'");
     if (!oneib_dummy_mac_decode(run->words[1], &mac->ipv4, &mac->index))
-        return oneib_usage(run->verb, err, "'%s' is not a dummy MAC such as aa:00:0a:14:00:0a",
+        return oneib_usage(run->verb, err,
+                           "invalid dummy MAC '%s': expected such as aa:00:0a:14:00:0a",
                            run->words[1]);
     /* Both directions print the MAC in the one spelling. */
     oneib_dummy_mac_encode(mac->ipv4, mac->index, mac->text);
@@ -54,10 +55,10 @@ static enum oneib_exit run_mac(const struct oneib_run *run, struct oneib_error *
     struct dummy_mac mac = {0};
     const bool encoding = strcmp(run->words[0], "encode") == 0;
     if (!encoding && strcmp(run->words[0], "decode") != 0)
-        return oneib_usage(run->verb, err, "'mac' does encode or decode, not '%s'", run->words[0]);
+        return oneib_usage(run->verb, err, "invalid argument '%s': expected encode or decode",
+                           run->words[0]);
     if (run->word_count < 2)
-        return oneib_usage(run->verb, err, "'mac %s' needs %s", run->words[0],
-                           encoding ? "an IPv4 address" : "a MAC");
+        return oneib_usage(run->verb, err, "missing argument %s", encoding ? "IPV4" : "MAC");
 
     if ((encoding ? encode : decode)(run, &mac, err) != ONEIB_EXIT_DONE)
         return ONEIB_EXIT_USAGE;
@@ -87,7 +88,7 @@ const struct oneib_verb oneib_verb_mac = {
             "  $ oneib mac encode 10.20.0.10\n"
             "  aa:00:0a:14:00:0a\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_INDEX),
-    .words_min = 1,
+    .required = {"encode or decode"},
     .words_max = 2,
     .run = run_mac,
 };

@@ -151,13 +151,13 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
 static const char *misplaced(const struct oneib_run *run, bool is_move, bool is_measured)
 {
     if (!is_move && oneib_given(run, ONEIB_OPTION_FORCE))
-        return "--force belongs to 'move'";
+        return "option '--force' is valid only with 'move'";
     if (!is_measured && oneib_given(run, ONEIB_OPTION_SECONDS))
-        return "--seconds belongs to --measured";
+        return "option '--seconds' is valid only with '--measured'";
     if (is_move && oneib_given(run, ONEIB_OPTION_LINKS))
-        return "--links does not go with 'move'";
+        return "option '--links' is not valid with 'move'";
     if (is_measured && oneib_given(run, ONEIB_OPTION_LINKS))
-        return "--links and --measured exclude each other";
+        return "options '--links' and '--measured' are mutually exclusive";
     return NULL;
 }
 
@@ -173,8 +173,12 @@ static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *
     if (!is_move)
         return oneib_given(run, ONEIB_OPTION_LINKS) ? oneib_qos_links(run, err)
                                                     : run_show(run, err);
-    if (run->word_count != 2 || strcmp(run->words[0], "move") != 0)
-        return oneib_usage(run->verb, err, "expected nothing, or move NETWORK");
+    if (strcmp(run->words[0], "move") != 0)
+        return oneib_usage_unexpected(run, 0, err);
+    if (run->word_count < 2)
+        return oneib_usage(run->verb, err, "missing argument NETWORK");
+    if (run->word_count > 2)
+        return oneib_usage_unexpected(run, 2, err);
     return oneib_qos_move(run, run->words[1], err);
 }
 

@@ -552,7 +552,7 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     if (has_id && oneib_usage_number(run->verb, "ID", run->words[0], INT32_MAX, &id, err))
         return ONEIB_EXIT_USAGE;
     if (*run->words[0] == '\0')
-        return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
+        return oneib_usage(run->verb, err, "missing argument ID or NAME");
 
     oneib_autoreading struct oneib_reading reading;
     if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
@@ -576,7 +576,7 @@ const struct oneib_verb oneib_verb_show = {
             "  $ oneib show 12\n"
             "  $ oneib show red\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
-    .words_min = 1,
+    .required = {"ID or NAME"},
     .words_max = 1,
     .run = run_show,
 };

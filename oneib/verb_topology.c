@@ -50,17 +50,20 @@ static enum oneib_exit choose_format(const struct oneib_run *run, drawing *draw,
 {
     const char *wanted = run->values[ONEIB_OPTION_FORMAT];
     if (wanted && run->json)
-        return oneib_usage(run->verb, err, "--format and --json exclude each other");
+        return oneib_usage(run->verb, err,
+                           "options '--format' and '--json' are mutually exclusive");
 
     if (oneib_given(run, ONEIB_OPTION_CLUSTER) && (!wanted || strcmp(wanted, "text") == 0))
-        return oneib_usage(run->verb, err, "--cluster needs --format svg or --format dot");
+        return oneib_usage(
+            run->verb, err,
+            "option '--cluster' is valid only with '--format svg' or '--format dot'");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(wanted ? wanted : "text", formats[i].name) == 0) {
             *draw = formats[i].draw;
             return ONEIB_EXIT_DONE;
         }
     }
-    return oneib_usage(run->verb, err, "--format is text, dot or svg, not '%s'", wanted);
+    return oneib_usage(run->verb, err, "invalid --format '%s': expected text, dot or svg", wanted);
 }
 
 static bool take_from_one(const struct oneib_run *run, struct picture *picture)

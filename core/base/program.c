@@ -48,16 +48,16 @@ int oneib_program_begin(const struct oneib_program *program, int argc, char *con
         else if (program->takes_config && strcmp(argv[i], config) == 0 && i + 1 < argc)
             given->config = argv[++i];
         else if (program->takes_config && strcmp(argv[i], config) == 0)
-            return refuse(program, "--config needs a FILE", NULL);
+            return refuse(program, "option '--config' requires a value", NULL);
         else if (program->takes_config && strncmp(argv[i], config, length) == 0 &&
                  argv[i][length] == '=')
             given->config = argv[i] + length + 1;
         else if (program->word && !given->word && argv[i][0] != '-')
             given->word = argv[i];
         else
-            return refuse(program, "it takes no ", argv[i]);
+            return refuse(program, argv[i][0] == '-' ? "unknown option " : "unexpected argument ",
+                          argv[i]);
     if (asked)
         return print(program, asked);
-    return program->word && !given->word ? refuse(program, "it lacks its argument, ", program->word)
-                                         : -1;
+    return program->word && !given->word ? refuse(program, "missing argument ", program->word) : -1;
 }

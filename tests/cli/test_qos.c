@@ -98,20 +98,28 @@ static void must_refuse(const struct outcome *run, const char *words)
 static void options_of_a_measurement_go_with_nothing_else(void **state)
 {
     (void)state;
-    must_refuse(RUN("qos", "--seconds", "5"), "--seconds belongs to --measured");
-    must_refuse(RUN("qos", "move", "metal", "--seconds", "5"), "--seconds belongs to --measured");
-    must_refuse(RUN("qos", "--measured", "--links"), "--links and --measured exclude each other");
-    must_refuse(RUN("qos", "--measured", "metal", "--force"), "--force belongs to 'move'");
-    must_refuse(RUN("qos", "--links", "move", "metal"), "--links does not go with 'move'");
-    must_refuse(RUN("qos", "metal"), "expected nothing, or move NETWORK");
+    must_refuse(RUN("qos", "--seconds", "5"), "option '--seconds' is valid only with '--measured'");
+    must_refuse(RUN("qos", "move", "metal", "--seconds", "5"),
+                "option '--seconds' is valid only with '--measured'");
+    must_refuse(RUN("qos", "--measured", "--links"),
+                "options '--links' and '--measured' are mutually exclusive");
+    must_refuse(RUN("qos", "--measured", "metal", "--force"),
+                "option '--force' is valid only with 'move'");
+    must_refuse(RUN("qos", "--links", "move", "metal"),
+                "option '--links' is not valid with 'move'");
+    must_refuse(RUN("qos", "metal"), "unexpected argument 'metal'");
+    must_refuse(RUN("qos", "move", "metal", "x"), "unexpected argument 'x'");
 }
 
 static void a_measurement_takes_a_second_to_an_hour(void **state)
 {
     (void)state;
-    must_refuse(RUN("qos", "--measured", "--seconds", "0"), "1-3600, not '0'");
-    must_refuse(RUN("qos", "--measured", "--seconds", "3601"), "1-3600, not '3601'");
-    must_refuse(RUN("qos", "--measured", "--seconds", "-1"), "1-3600, not '-1'");
+    must_refuse(RUN("qos", "--measured", "--seconds", "0"),
+                "invalid --seconds '0': expected a number from 1 to 3600");
+    must_refuse(RUN("qos", "--measured", "--seconds", "3601"),
+                "invalid --seconds '3601': expected a number from 1 to 3600");
+    must_refuse(RUN("qos", "--measured", "--seconds", "-1"),
+                "invalid --seconds '-1': expected a number from 1 to 3600");
 }
 
 /* ---- oneib check ----------------------------------------------------------------------------- */

@@ -112,7 +112,7 @@ static void a_hosts_key_is_accepted_and_forgotten(void **state)
     assert_null(oneib_ledger_host(&kept.ledger, 0));
     oneib_kept_ledger_clear(&kept);
     must_say(ONEIB(3, "host", "forget", "77")->error, "neither in OpenNebula nor in the ledger");
-    must_say(ONEIB(2, "host", "remember", "H1")->error, "forget or accept");
+    must_say(ONEIB(2, "host", "remember", "H1")->error, "expected forget or accept");
 }
 
 static void a_key_that_two_hosts_report_is_nobodys(void **state)
