@@ -271,7 +271,7 @@ test_users_choose_hpc_only_where_they_may() {
     front_end
     loads --image guest-image node cluster >/dev/null
     has "$(body ib-node)" '^  IB_HPC = "M\|list\|'
-    has "$(body ib-node)" '^INPUTS_ORDER = "IB_HPC,IPOIB_MODE'
+    has "$(body ib-node)" '^INPUTS_ORDER = "USERNAME,ONEIB_SSH,IB_HPC,IPOIB_MODE,ONEIB_MEMBERS"$'
     # shellcheck disable=SC2016
     has "$(body ib-cluster)" 'nIB_HPC = ."\$IB_HPC'
     echo 'VM_RESTRICTED_ATTR="ib_hpc" # not for everybody' >>"$ONE_LOCATION/etc/oned.conf"
@@ -279,6 +279,7 @@ test_users_choose_hpc_only_where_they_may() {
     loads --image guest-image --prefix b --hpc yes node cluster >/dev/null
     has "$(body b-node)" '^IB_HPC = "yes"$'
     has_not "$(body b-node)" 'IB_HPC = "M\|'
+    has "$(body b-node)" '^INPUTS_ORDER = "USERNAME,ONEIB_SSH,IPOIB_MODE,ONEIB_MEMBERS"$'
     has_not "$(body b-cluster)" 'IB_HPC'
     loads --image guest-image --prefix c --hpc no node >/dev/null
     has_not "$(body c-node)" 'IB_HPC'
@@ -346,7 +347,7 @@ test_each_question_of_the_service_is_answered_in_its_roles() {
     loads --image guest-image node cluster >/dev/null
     questions=$(awk '/"custom_attrs"/ { inside = 1; next } /}/ { inside = 0 } inside { split($0, part, "\""); printf "%s ", part[2] }' \
         "$(body ib-cluster)")
-    equal questions "$questions" 'IB_HPC IPOIB_MODE USERNAME ONEIB_SSH '
+    equal questions "$questions" 'USERNAME ONEIB_SSH IB_HPC IPOIB_MODE '
     for question in $questions; do
         has "$(body ib-cluster)" "n$question = .\"\\\$$question"
     done
