@@ -324,6 +324,7 @@ bool scene_reach(struct scene_vf a, struct scene_vf b)
     oneib_autofree char *answer =
         ask_fabric((const char *[]){FABRIC_REACH_BINARY, lab_path(stage.lab, "reach.vms"), NULL});
 
+    assert_null(strstr(answer, "absent"));
     const char *row = strstr(answer, "row 0 ");
     char tables[3], sa[3];
     assert_non_null(row);

@@ -62,6 +62,8 @@ const char *lab_missing(void);
 /* Makes the directory and plans the fabric. Starts nothing. */
 struct lab *lab_open(const struct lab_options *options, struct oneib_error *err);
 void lab_close(struct lab *lab); /* NULL: nothing */
+/* From now on it leaves the directory, for somebody to look at; NULL: nothing. */
+void lab_preserve(struct lab *lab);
 
 const char *lab_directory(const struct lab *lab);
 /* "DIRECTORY/name", owned by the lab until it is closed. */

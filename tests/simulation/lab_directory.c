@@ -201,14 +201,31 @@ int lab_directory_open(struct lab *lab, struct oneib_error *err)
     return lab->options.keep ? 0 : start_keeper(lab, err);
 }
 
-void lab_directory_close(struct lab *lab)
+static void end_keeper(struct lab *lab)
 {
-    if (*lab->directory && !lab->options.keep)
-        remove_with_memory(lab->directory);
     if (lab->keeper > 0) {
         kill(lab->keeper, SIGKILL);
         waitpid(lab->keeper, NULL, 0);
     }
+    lab->keeper = 0;
+}
+
+void lab_preserve(struct lab *lab)
+{
+    char lock[PATH_MAX];
+    if (!lab)
+        return;
+    end_keeper(lab);
+    snprintf(lock, sizeof lock, "%s/" LOCK, lab->directory);
+    unlink(lock); /* with one that nobody holds it counts as left behind */
+    lab->options.keep = true;
+}
+
+void lab_directory_close(struct lab *lab)
+{
+    if (*lab->directory && !lab->options.keep)
+        remove_with_memory(lab->directory);
+    end_keeper(lab);
     if (lab->lock >= 0)
         close(lab->lock);
 }

@@ -85,7 +85,7 @@ static int tell_service(struct lab *lab, size_t host, uint32_t vm, struct oneib_
     const struct lab_nodes *nodes = lab->nodes;
     const pid_t pid = lab_node_service_pid(lab, host);
     char id[16], count[16] = "gone";
-    if (pid <= 0)
+    if (!lab_is_running(lab, pid))
         return 0;
     if (kill(pid, SIGUSR1) < 0)
         return oneib_fail_errno(err, errno, "signalling oneib-node");

@@ -3,9 +3,9 @@
  * What a second terminal asks of the demo's cloud: `vm-standin` does what a user of OpenNebula
  * would, through the same steps as the demo's own, and `on-host` runs oneib's programs on a host.
  */
+#include "../lab_internal.h"
 #include "../lab_node.h"
 #include "base/number.h"
-#include "cluster/ledger.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -85,6 +85,11 @@ static struct demo_vm *find_vm(struct demo_stage *stage, const char *text)
     return NULL;
 }
 
+static int refuse_fenced(const struct call *call, const char *host)
+{
+    return refuse(call, "host ", host, " is fenced: 'oneib unfence' lets it back");
+}
+
 static bool is_full(const struct demo_stage *stage, size_t host)
 {
     return demo_vfs_used(stage, host) == DEMO_VFS_PER_HOST;
@@ -97,9 +102,10 @@ static int list(const struct call *call)
     const struct demo_stage *stage = call->stage;
     oneib_text_append(call->out, "  VM  NETWORK  HOST\n");
     for (size_t i = 0; i < stage->vm_count; i++)
-        oneib_text_printf(call->out, "%4" PRIu32 "  %-7s  %s\n", stage->vms[i].id,
+        oneib_text_printf(call->out, "%4" PRIu32 "  %-7s  %s%s\n", stage->vms[i].id,
                           stage->tenants[stage->vms[i].tenant].name,
-                          demo_host_name(stage, stage->vms[i].host));
+                          demo_host_name(stage, stage->vms[i].host),
+                          stage->vms[i].has_failed ? "    failed" : "");
     return DONE;
 }
 
@@ -137,6 +143,8 @@ static int start(const struct call *call)
     if (call->argc == 3 && !demo_find_room(stage, &host))
         return refuse(call, "no host has a VF left for ", call->argv[2],
                       ": stop a VM first ('vm-standin list')");
+    if (stage->is_fenced[host])
+        return refuse_fenced(call, call->argv[3]);
     if (is_full(stage, host))
         return refuse(call, "no VF is left on host ", call->argv[3],
                       ": stop one of its VMs first ('vm-standin list')");
@@ -156,8 +164,12 @@ static int stop(const struct call *call)
     const uint32_t id = vm->id;
     if (demo_vm_remove(call->stage, vm, call->err) < 0)
         return BROKEN;
-    oneib_text_printf(call->out, "VM %" PRIu32 " is gone; after %.0f ms nothing of it was open\n",
-                      id, call->stage->last_ms);
+    if (call->stage->last_wrong > 0)
+        oneib_text_printf(call->out, "VM %" PRIu32 " is gone\n", id);
+    else
+        oneib_text_printf(call->out,
+                          "VM %" PRIu32 " is gone; after %.0f ms nothing of it was open\n", id,
+                          call->stage->last_ms);
     return DONE;
 }
 
@@ -174,6 +186,10 @@ static int migrate(const struct call *call)
         return refuse(call, "there is no host ", call->argv[3], ": they are H1 to H8");
     if (host == vm->host)
         return refuse(call, "the VM is already on host ", call->argv[3], "");
+    if (vm->has_failed || stage->is_fenced[vm->host])
+        return refuse(call, "not running: VM ", call->argv[2], ": it can only be stopped");
+    if (stage->is_fenced[host])
+        return refuse_fenced(call, call->argv[3]);
     if (is_full(stage, host))
         return refuse(call, "no VF is left on host ", call->argv[3],
                       ": stop one of its VMs first ('vm-standin list')");
@@ -184,26 +200,23 @@ static int migrate(const struct call *call)
     return DONE;
 }
 
-/* Of whatever a VM does all hosts are measured, and nobody reaches one that is fenced. */
-static int count_fences(const struct call *call, size_t *fences)
-{
-    struct oneib_ledger ledger = {0};
-    if (lab_ledger_read(call->stage->lab, &ledger, call->err) < 0)
-        return -1;
-    *fences = ledger.fence_count;
-    oneib_ledger_clear(&ledger);
-    return 0;
-}
-
+/* Whatever has failed, no tenant may reach another. */
 static int change(const struct call *call, int (*act)(const struct call *call))
 {
-    size_t fences;
-    if (count_fences(call, &fences) < 0)
+    struct oneib_error unheard;
+    struct lab *lab = call->stage->lab;
+    const size_t steps = call->stage->steps;
+    if (!lab_is_running(lab, lab->ibsim)) {
+        oneib_text_append(call->error, "ibsim has ended, and with it the fabric: end the demo, and "
+                                       "start it again\n");
+        return REFUSED;
+    }
+    if (demo_follow_fences(call->stage, call->err) < 0)
         return BROKEN;
-    if (fences > 0)
-        return refuse(call, "a host is fenced, and each step measures all hosts: no ",
-                      call->argv[1], " before 'oneib unfence' ('oneib hosts' says which)");
-    return act(call);
+    const int status = act(call);
+    if (status == BROKEN && call->stage->steps == steps)
+        demo_measure(call->stage, &unheard);
+    return status;
 }
 
 static int vm_standin(const struct call *call)

@@ -269,29 +269,24 @@ static void introduce(struct demo_stage *stage)
     demo_tell(
         stage,
         "oneib demo: tenants' virtual InfiniBand clusters on one fabric\n\n"
-        "Each tenant has a network in OpenNebula. A VM on it gets a virtual function (VF) of "
-        "its host's\n"
-        "adapter, reaches the tenant's other VMs over InfiniBand, and nobody else: the "
-        "network has a key\n"
-        "(P_Key), and oneib sees to it that a VF can use that of its VM's network alone.\n%s\n"
-        "  simulated  the fabric: 8 hosts H1 to H8 with 7 VFs each, 2 leaf and 2 spine "
-        "switches, 2 hosts for\n"
-        "             subnet managers (ibsim); the hosts' adapters; libvirt; OpenNebula "
-        "(oned-standin)%s\n"
+        "Each tenant has a network in OpenNebula. A VM on it gets a virtual function\n"
+        "(VF) of its host's adapter, and reaches the tenant's other VMs over InfiniBand\n"
+        "and no others: the network has a key (P_Key), and oneib opens a VF to the key\n"
+        "of its VM's network alone.\n%s\n"
+        "  simulated  the fabric (ibsim): 8 hosts H1 to H8 with 7 VFs each, 2 leaf and\n"
+        "             2 spine switches, 2 hosts for subnet managers; the hosts'\n"
+        "             adapters; libvirt; OpenNebula (oned-standin)%s\n"
         "  real       %s\n"
-        "             probe, network driver and oneib-node\n\n",
+        "             on the hosts oneib's probe, network driver and oneib-node\n\n",
         !has_classes(stage) ? ""
                             : "Networks have classes: climate gold, physics and biology silver. "
-                              "Each has a service level (SL)\nof its own, and so a guaranteed "
+                              "Each has a\nservice level (SL) of its own, and so a guaranteed "
                               "share of every link.\n",
-        stage->is_virtual
-            ? ";\n             the VFs' virtual ports (mlx5), whose tables a stand-in fills as "
-              "NVIDIA's subnet\n             manager is said to"
-            : "",
-        is_led_by_ufm()
-            ? "an oneibd, and two opensm that follow a stand-in for UFM; on the hosts oneib's"
-            : "two opensm, one of them standby, with an oneibd beside each; on the hosts "
-              "oneib's");
+        stage->is_virtual ? "; the VFs'\n             virtual ports (mlx5), whose tables a "
+                            "stand-in fills as NVIDIA's\n             subnet manager is said to"
+                          : "",
+        is_led_by_ufm() ? "an oneibd, and two opensm that follow a stand-in for UFM;"
+                        : "two opensm, one of them standby, with an oneibd beside each;");
 }
 
 /* Before there was a partitions file all ports were full members of the default partition: a probe
@@ -341,7 +336,7 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
         demo_learn_keys(stage, err) < 0)
         return -1;
     demo_tell(stage,
-              "The cloud is up after %.1f s. From here on oneibd follows OpenNebula; nobody "
+              "The cloud is up after %.1f s. From here on oneibd follows OpenNebula; nobody\n"
               "types anything.\n\n",
               (oneib_now_ms() - stage->began_ms) / 1000);
     return 0;
@@ -361,14 +356,14 @@ static int kill_the_master(struct demo_stage *stage, const struct lab_instance *
         const struct lab_daemon successor = {
             .name = STANDBY_DAEMON, .hca = LAB_SECOND_SM_HCA, .config = standby->config};
         demo_tell(stage,
-                  "\nThe subnet manager and the oneibd are killed. %.0f ms later the standby "
-                  "is master, and an oneibd is\nstarted on the other host.\n",
+                  "\nThe subnet manager and the oneibd are killed. %.0f ms later the standby is\n"
+                  "master, and an oneibd is started on the other host.\n",
                   stage->take_over_ms);
         return lab_oneibd_start(stage->lab, &successor, err);
     }
     demo_tell(stage,
-              "\nThe subnet manager and the oneibd beside it are killed. %.0f ms later the "
-              "standby is master, with\nits own file of the same partitions in force.\n",
+              "\nThe subnet manager and the oneibd beside it are killed. %.0f ms later the\n"
+              "standby is master, with its own file of the same partitions in force.\n",
               stage->take_over_ms);
     return 0;
 }
@@ -409,12 +404,13 @@ static int play(struct demo_stage *stage, const struct demo_options *options,
     demo_tell_legend(stage);
     if (grow_together(stage, err) < 0)
         return -1;
-    demo_tell_matrix(stage, "Two clusters have all VFs. Who reaches whom (a block: all "
-                            "these VMs all those; a dot: none):");
+    demo_tell_matrix(stage,
+                     "Two clusters have all VFs. Who reaches whom (a block: all these VMs all\n"
+                     "those; a dot: none):");
     if (draw_fabric(stage, options->full_picture, err) < 0 || show(stage, "list", err) < 0 ||
         show_host(stage, 0, err) < 0)
         return -1;
-    demo_tell(stage, "\nThe first shrinks, one of its VMs migrates, and a third tenant takes the "
+    demo_tell(stage, "\nThe first shrinks, one of its VMs migrates, and a third tenant takes the\n"
                      "places.\n");
     if (shrink(stage, err) < 0 || migrate(stage, err) < 0 || newcomer(stage, err) < 0)
         return -1;
@@ -468,13 +464,13 @@ static int perform(struct demo_stage *stage, const struct demo_options *options,
     if (play(stage, options, &standby, err) < 0)
         return -1;
     demo_tell_summary(stage);
-    demo_tell(stage, "Pictures of the fabric: %s\n                        %s\n",
-              options->full_picture, options->picture);
-    if (options->keep_minutes > 0 &&
-        (repair_the_master(stage, &standby, err) < 0 ||
-         demo_keep(stage, options->directory, options->keep_minutes, err) < 0 ||
-         lab_oneibd_stop(stage->lab, LAB_DAEMON.name, SIGTERM, err) < 0))
-        return -1;
+    demo_tell(stage, "Pictures of the fabric:\n    %s\n    %s\n", options->full_picture,
+              options->picture);
+    /* Somebody may have ended any of its programs. */
+    if (options->keep_minutes > 0)
+        return repair_the_master(stage, &standby, err) < 0
+                   ? -1
+                   : demo_keep(stage, options->directory, options->keep_minutes, err);
     return lab_oneibd_stop(stage->lab, STANDBY_DAEMON, SIGTERM, err);
 }
 
@@ -483,7 +479,7 @@ static bool can_animate(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-           size.ws_row > DEMO_MATRIX_LINES + 1 && size.ws_col > DEMO_MATRIX_COLUMNS;
+           size.ws_row > DEMO_MATRIX_LINES && size.ws_col >= DEMO_COLUMNS;
 }
 
 static void conclude(struct demo_stage *stage, const struct demo_options *options, int status,
@@ -493,6 +489,9 @@ static void conclude(struct demo_stage *stage, const struct demo_options *option
         demo_tell_rest(stage);
         fprintf(stderr, "oneib-demo: %s\n", err->text);
         printf("The demo FAILED.\n");
+        lab_preserve(stage ? stage->lab : NULL);
+        if (stage && stage->lab)
+            printf("Its logs are kept in %s\n", lab_directory(stage->lab));
         return;
     }
     printf("Every check held.\n");

@@ -15,7 +15,7 @@
  * reachable by what the tables hold, and by what the subnet administrator answers when it is asked
  * for a path under that P_Key; "sa ASKED DISAGREED": path queries for (port, port, P_Key), and how
  * many answers differ from the tables; "vport ID GUID" a virtual port, 0 while it is down or has
- * none. The SA of the simulated fabric knows no virtual ports, so where there are some it is not
+ * none; before these "absent ID" a VF whose port does not answer: it reaches nothing. The SA of the simulated fabric knows no virtual ports, so where there are some it is not
  * asked: SA is all 0, and so is ASKED. Nor is the reading proved (partitions/virtual_ports.h): the
  * adapters are a stand-in's that answers as oneib asks. A table shows a change before its port has
  * answered the subnet manager: where the two differ, everything is read again, for AGREE_MS at
@@ -43,6 +43,7 @@ struct vf {
     const struct oneib_subnet_port *port;
     uint16_t raw[KEYS_MAX]; /* what it can send with */
     size_t key_count;
+    bool is_absent; /* its port is not on the fabric, or does not answer */
     bool is_virtual;
     oneib_guid guid; /* of a virtual port */
 };
@@ -112,7 +113,6 @@ static bool take_vport(const char *text, const struct oneib_vport_reading *readi
         !oneib_parse_decimal(text, reading->items[owner].count - 1, &number))
         return false;
     const struct oneib_vport *vport = &reading->items[owner].items[number];
-    vf->is_virtual = true;
     if (vport->state == STATE_DOWN || !vport->pkeys || vport->blocks_due > 0)
         return vport->state == STATE_DOWN;
     vf->guid = vport->guid == UINT64_MAX ? 0 : vport->guid; /* all ones: it has none */
@@ -135,9 +135,11 @@ static bool parse_vf(char *line, const struct measurement *m, struct vf *vf)
         return false;
     vf->id = (unsigned)number;
     vf->port = oneib_subnet_find(&m->subnet, vf->port_guid);
-    if (!vf->port || !vf->port->answered || vf->port->partition_cap == 0)
-        return false;
-    if (strcmp(form, "vport") == 0)
+    vf->is_virtual = strcmp(form, "vport") == 0;
+    vf->is_absent = !vf->port || !vf->port->answered || vf->port->partition_cap == 0;
+    if (vf->is_absent)
+        return true;
+    if (vf->is_virtual)
         return take_vport(map, &m->virtual_ports, vf);
     return strcmp(form, "map") == 0 ? take_map(map, vf)
                                     : strcmp(form, "key") == 0 && take_key(map, vf);
@@ -201,7 +203,7 @@ static void collect_queries(struct measurement *m)
 {
     for (size_t a = 0; a < m->count; a++)
         for (size_t b = 0; b < m->count; b++)
-            for (size_t i = 0; i < m->vfs[a].key_count; i++)
+            for (size_t i = 0; i < m->vfs[a].key_count && !m->vfs[b].is_absent; i++)
                 m->queries[m->query_count++] =
                     (struct oneib_path_query){.from = m->vfs[a].port_guid,
                                               .to = m->vfs[b].port_guid,
@@ -256,6 +258,9 @@ static size_t count_disagreements(const struct measurement *m)
 
 static void print(const struct measurement *m)
 {
+    for (size_t a = 0; a < m->count; a++)
+        if (m->vfs[a].is_absent)
+            printf("absent %u\n", m->vfs[a].id);
     for (size_t a = 0; a < m->count; a++) {
         printf("row %u ", m->vfs[a].id);
         for (size_t b = 0; b < m->count; b++)
@@ -279,7 +284,7 @@ static const char *read_and_ask(struct oneib_fabric *fabric, FILE *file, struct 
     if (read_vports(fabric, file, m, err) < 0)
         return err->text;
     if (!read_vfs(file, m))
-        return "a line is not of the form ID PORT_GUID MAP, or its port is not there";
+        return "a line is not of the form ID PORT_GUID MAP";
 
     m->queries = calloc(m->count * m->count * KEYS_MAX + 1, sizeof *m->queries);
     if (!m->queries)

@@ -60,6 +60,25 @@ static void append_setting(struct oneib_text *text, const char *name, const char
     oneib_text_append(text, " \\\n    ");
 }
 
+/* Files that oneib is given are the caller's, though it runs elsewhere. */
+static const char from_here[] = "last=\n"
+                                "for word; do\n"
+                                "    shift\n"
+                                "    case $last in\n"
+                                "    --config | --trust | keys)\n"
+                                "        case $word in [!/-]*) word=$PWD/$word ;; esac\n"
+                                "        ;;\n"
+                                "    *)\n"
+                                "        case $word in\n"
+                                "        --config=[!/]* | --trust=[!/]*)"
+                                " word=${word%%=*}=$PWD/${word#*=} ;;\n"
+                                "        esac\n"
+                                "        ;;\n"
+                                "    esac\n"
+                                "    [ \"$word\" = --json ] || last=$word\n"
+                                "    set -- \"$@\" \"$word\"\n"
+                                "done\n";
+
 /* In the lab's directory, where what umad2sim writes while it runs belongs. */
 static int write_oneib(struct demo_stage *stage, const char *directory, struct oneib_error *err)
 {
@@ -67,19 +86,19 @@ static int write_oneib(struct demo_stage *stage, const char *directory, struct o
     const char *config = lab_config_path(stage->lab);
     if (!config)
         return -1;
-    oneib_text_printf(
-        &text,
-        "#!/bin/sh\n"
-        "# oneib as on the host of the demo's subnet manager; hca is about a KVM host: here "
-        "the first.\n"
-        "case ${1-} in\n"
-        "hca)\n"
-        "    echo 'On host %s; for another: on-host H3 oneib hca' >&2\n"
-        "    exec on-host %s oneib \"$@\"\n"
-        "    ;;\n"
-        "esac\n"
-        "cd ",
-        demo_host_name(stage, 0), demo_host_name(stage, 0));
+    oneib_text_append(&text, "#!/bin/sh\n"
+                             "# oneib as on the host of the demo's subnet manager; hca is about a "
+                             "KVM host: here the first.\n");
+    oneib_text_append(&text, from_here);
+    oneib_text_printf(&text,
+                      "case ${1-} in\n"
+                      "hca)\n"
+                      "    echo 'On host %s; for another: on-host H3 oneib hca' >&2\n"
+                      "    exec on-host %s oneib \"$@\"\n"
+                      "    ;;\n"
+                      "esac\n"
+                      "cd ",
+                      demo_host_name(stage, 0), demo_host_name(stage, 0));
     append_quoted(&text, lab_directory(stage->lab));
     oneib_text_append(&text, " || exit 3\nexec env ");
     append_setting(&text, "LD_PRELOAD", DEMO_UMAD2SIM);
@@ -99,7 +118,9 @@ static int write_caller(const char *directory, const char *name, const char *soc
 {
     char file[64];
     oneib_autotext struct oneib_text text = {0};
-    oneib_text_append(&text, "#!/bin/sh\nexec ");
+    oneib_text_append(&text, "#!/bin/sh\n");
+    oneib_text_append(&text, from_here);
+    oneib_text_append(&text, "exec ");
     append_quoted(&text, DEMO_CALL_BINARY);
     oneib_text_append(&text, " ");
     append_quoted(&text, socket);
@@ -224,7 +245,7 @@ static bool is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-/* -1: the cloud is not what it was. */
+/* -1: a tenant reached another. Whatever else does not work is the caller's to see. */
 static int take_call(struct demo_stage *stage, int listening, struct oneib_error *err)
 {
     static char request[REQUEST_MAX];
@@ -234,12 +255,23 @@ static int take_call(struct demo_stage *stage, int listening, struct oneib_error
     oneib_autoclose int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0 || !is_ours(fd) || !receive(fd, request, &length) || !split(request, length, argv))
         return 0;
+    stage->last_wrong = 0;
     const int status = demo_command(stage, argv, &out, &error, err);
-    if (status < 0)
-        oneib_text_printf(&error, "%s\nThe demo ends: this should not have happened.\n", err->text);
+    if (stage->violations > 0)
+        oneib_text_printf(&error, "%s\nThe demo ends: this must never happen.\n",
+                          stage->first_wrong);
+    else if (status < 0)
+        oneib_text_printf(&error,
+                          "%s\n"
+                          "The cloud stays up; 'oneib show NETWORK', 'oneib hosts' and 'oneib "
+                          "check' say more.\n",
+                          err->text);
+    else if (stage->last_wrong > 0)
+        oneib_text_printf(&error, "Not as it should be: %s\n", stage->first_wrong);
     demo_tell_rest(stage);
-    reply(fd, status < 0 ? 3 : status, &out, &error);
-    return status < 0 ? -1 : 0;
+    reply(fd, status < 0 ? 1 : status, &out, &error);
+    return stage->violations > 0 ? oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%s", stage->first_wrong)
+                                 : 0;
 }
 
 /* ---- until its end --------------------------------------------------------------------------- */
@@ -288,8 +320,11 @@ static int wait_and_serve(struct demo_stage *stage, int listening, int signals, 
             return 0;
         if (ready > 0 && watched[1].revents && take_call(stage, listening, err) < 0)
             return -1;
-        if (ready == 0)
+        if (ready == 0) {
+            struct oneib_error unheard;
             lab_fabric_reclaim(stage->lab);
+            demo_follow_fences(stage, &unheard);
+        }
     }
     return 0;
 }
@@ -311,8 +346,9 @@ static void invite(struct demo_stage *stage, const char *directory, unsigned min
               "    . %s\n\n"
               "    oneib list                    and all of README's \"Look around\"\n"
               "    on-host H3 oneib hca          what the administrator of a host sees\n"
-              "    vm-standin start climate      oneibd follows, and what happened is told here\n"
-              "    vm-standin                    more to do in place of OpenNebula\n\n",
+              "    vm-standin start climate      oneibd follows, which is told here\n"
+              "    vm-standin                    more to do in place of OpenNebula\n\n"
+              "Break what you like: end any of its programs, and see what oneib says.\n\n",
               is_at_terminal() ? "Enter or Ctrl-C" : "SIGINT or SIGTERM", clock,
               quoted.data ? quoted.data : "");
 }
@@ -330,6 +366,8 @@ int demo_keep(struct demo_stage *stage, const char *directory, unsigned minutes,
     int status = write_files(stage, directory, path, err);
     stage->group_size = 1;
     stage->animate = false;
+    stage->is_kept = true;
+    signal(SIGPIPE, SIG_IGN); /* of a program that somebody has ended */
     if (status == 0) {
         drop_input();
         invite(stage, directory, minutes);

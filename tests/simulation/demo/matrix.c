@@ -54,27 +54,32 @@ static bool begins_tenant(const struct places *places, size_t at)
 /* A tenant's name over its columns, cut to them. */
 static void draw_tenants(const struct demo_stage *stage, const struct places *places)
 {
-    printf("  %-9s %-4s %3s", "", "", "");
+    printf("%17s", "");
     for (size_t at = 0; at < places->count;) {
         const size_t tenant = places->items[at].tenant;
-        int width = 0;
+        int width = 1;
         for (; at < places->count && places->items[at].tenant == tenant; at++)
-            width += 3;
-        fputs("  ", stdout);
+            width += 2;
+        putchar(' ');
         demo_begin_color(stage, tenant);
-        printf("%-*.*s", at < places->count ? width - 1 : 0, width - 1,
-               stage->tenants[tenant].name);
+        if (at < places->count)
+            printf("%-*.*s", width, width, stage->tenants[tenant].name);
+        else
+            fputs(stage->tenants[tenant].name, stdout);
         demo_end_color(stage);
     }
     putchar('\n');
 }
 
+/* "H1 2 3" */
 static void draw_hosts(const struct demo_stage *stage, const struct places *places)
 {
-    printf("  %-9s %-4s %3s", "", "", "VMs");
+    printf("%17s", "VMs");
     for (size_t at = 0; at < places->count; at++)
-        printf("%s %2s", begins_tenant(places, at) ? " " : "",
-               demo_host_name(stage, places->items[at].host));
+        if (begins_tenant(places, at))
+            printf("  %s", demo_host_name(stage, places->items[at].host));
+        else
+            printf(" %s", demo_host_name(stage, places->items[at].host) + 1);
     putchar('\n');
 }
 
@@ -82,12 +87,12 @@ static void draw_row(const struct demo_stage *stage, const struct places *places
 {
     const struct place *from = &places->items[row];
     demo_begin_color(stage, from->tenant);
-    printf("  %-9.9s", begins_tenant(places, row) ? stage->tenants[from->tenant].name : "");
+    printf("  %-8.8s", begins_tenant(places, row) ? stage->tenants[from->tenant].name : "");
     demo_end_color(stage);
-    printf(" %-4s %3zu", demo_host_name(stage, from->host), from->count);
+    printf(" %s %3zu", demo_host_name(stage, from->host), from->count);
     demo_begin_color(stage, from->tenant);
     for (size_t at = 0; at < places->count; at++)
-        printf("%s %s", begins_tenant(places, at) ? " " : "",
+        printf("%s%s", begins_tenant(places, at) ? "  " : "",
                cell(stage, from, &places->items[at]));
     demo_end_color(stage);
     putchar('\n');

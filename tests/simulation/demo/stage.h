@@ -29,6 +29,7 @@ struct demo_vm {
     size_t tenant;
     size_t host;
     size_t moving_to; /* a host, while it migrates; else DEMO_NOWHERE */
+    bool has_failed; /* in the kept cloud: an action of OpenNebula's did, and the VM does not run */
 };
 
 /* A VF of a host: a row and a column of what is measured. */
@@ -79,6 +80,7 @@ struct demo_stage {
     bool color;
     bool animate; /* standard output is a terminal with room: matrices are drawn over each other */
     unsigned drawn_lines;
+    bool is_kept; /* somebody may have broken it: what does not work fails by itself */
     double began_ms;
     size_t group_size; /* steps that share a line, 1 to DEMO_GROUP */
     struct demo_group group;
@@ -89,11 +91,15 @@ struct demo_stage {
     size_t vm_count;
     struct demo_vf vfs[DEMO_VFS]; /* those of VMs, in the order of vms; then nobody's */
     size_t used_count;            /* of VMs */
+    bool is_down[DEMO_HOSTS];     /* its link, and it was brought up once since */
+    bool is_fenced[DEMO_HOSTS];   /* when the ledger was read last: it is off the fabric */
     unsigned held[DEMO_HOSTS];    /* bit t: the port holds tenant t's key, when it was asked last */
     bool reach[DEMO_PAIRS];       /* as it was measured last: cell (a, b) is a * DEMO_VFS + b */
     /* what was checked */
     size_t steps, pairs, queries, wrong;
-    char first_wrong[256];    /* what did not hold; "" while wrong is 0 */
+    size_t violations;        /* of these: VMs of two tenants reach each other */
+    size_t last_wrong;        /* in the last measurement */
+    char first_wrong[256];    /* likewise; "": all held */
     struct demo_times opened; /* from the VM's deployment in OpenNebula until pre returned */
     struct demo_times gone;   /* from the VM's end in OpenNebula until its key is off the port */
     double take_over_ms;      /* from the master SM's end until the standby is master */
@@ -107,6 +113,12 @@ struct demo_stage {
 int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct demo_times *times,
                 struct oneib_error *err);
 
+/*
+ * Reads which hosts are fenced, and brings up the links of those that were: ibsim does not by itself. Waits until their
+ * ports have their keys.
+ */
+int demo_follow_fences(struct demo_stage *stage, struct oneib_error *err);
+
 /* A new network of that class, without a P_Key; oneib gives it one (demo_learn_keys() waits for
  * it). Where there are no classes that is no more than a word. */
 int demo_tenant_add(struct demo_stage *stage, const char *name, const char *qos_class,
@@ -114,14 +126,15 @@ int demo_tenant_add(struct demo_stage *stage, const char *name, const char *qos_
 int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err);
 
 /*
- * Each is a step, or several: what it did is measured and told. A VM's id is stage->vms[].id.
+ * Each is a step, or several: what it did is measured and told. A VM's id is stage->vms[].id. One that fails leaves the VM
+ * as OpenNebula would: a VM that exists stays, and has_failed unless it runs.
  *
  * From template to running: PROLOG, then pre, which waits for its key, the domain, post. Fails when
  * the host has no VF left.
  */
 int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct oneib_error *err);
 /* The VM shuts down: the domain ends, clean, it is gone; its key is too unless another VM there has
- * it. */
+ * it. One that has failed, or whose host is fenced, is gone even when clean fails. */
 int demo_vm_remove(struct demo_stage *stage, struct demo_vm *vm, struct oneib_error *err);
 /* A live migration in OpenNebula's order; it is measured between its steps. */
 int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destination,
@@ -129,13 +142,14 @@ int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destina
 
 struct demo_vm *demo_vm_newest(struct demo_stage *stage, size_t tenant); /* NULL: it has none */
 size_t demo_vfs_used(const struct demo_stage *stage, size_t host);
-/* The first host that has a VF left: false when all are full. */
+/* The first host that has a VF left and is not fenced: false when there is none. */
 bool demo_find_room(const struct demo_stage *stage, size_t *host);
 /* "H1" */
 const char *demo_host_name(const struct demo_stage *stage, size_t host);
 
 /* measure.c: measures who reaches whom, through all VFs of all hosts, into stage->reach, and
- * compares it with "same tenant or nobody". What is wrong is told and counted, and fails. */
+ * compares it with "same tenant or nobody". What is wrong is counted and told, and fails; in the
+ * kept cloud only violations do. */
 int demo_measure(struct demo_stage *stage, struct oneib_error *err);
 
 /* Until the VM's VF on its host has the VM's GUID, after a migration: oneibd grants that when it
@@ -164,8 +178,9 @@ void demo_end_color(const struct demo_stage *stage);
 /* matrix.c: who reaches whom, a row and a column for each tenant on each host. Returns its lines.
  */
 unsigned demo_matrix_draw(const struct demo_stage *stage);
-#define DEMO_MATRIX_LINES (DEMO_TENANTS * DEMO_HOSTS + 3)
-#define DEMO_MATRIX_COLUMNS (DEMO_TENANTS * DEMO_HOSTS * 3 + 24)
+/* Below its title; one tenant has no more than four hosts when the third is there. */
+#define DEMO_MATRIX_LINES (4 + 2 * DEMO_HOSTS + 3)
+#define DEMO_COLUMNS 80 /* of a terminal: nothing that is told is wider */
 
 /* keep.c: the cloud stays up until Ctrl-C, Enter or end of input on a terminal, or until that many
  * minutes are over; directory gets what a second terminal needs, and loses it at the end. */

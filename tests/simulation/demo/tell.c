@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WHAT_SIZE 96
+#define WHAT "38" /* columns */
 
 /* Colours that differ for colour-blind eyes too, in the order of core/topology/topology_palette.c:
  * blue, orange, green of the 256. */
@@ -29,19 +30,18 @@ void demo_end_color(const struct demo_stage *stage)
 void demo_tell_legend(const struct demo_stage *stage)
 {
     if (stage->animate)
-        printf(
-            "The matrix: a block says that all VMs of a tenant on one host reach those of a "
-            "tenant on another, a dot\nthat none does. It is measured after each VM, through all "
-            "%d x %d VFs, free ones too: each VM must reach\nall VMs of its tenant and nobody "
-            "else.\n\n",
-            DEMO_VFS, DEMO_VFS);
+        printf("The matrix: a block says that all VMs of a tenant on one host reach those of\n"
+               "a tenant on another, a dot that none does. It is measured after each VM,\n"
+               "through all %d x %d VFs, free ones too: each VM must reach all VMs of its\n"
+               "tenant and no others.\n\n",
+               DEMO_VFS, DEMO_VFS);
     else
-        printf("A line tells what happens to VMs of a tenant, and how long the slowest took until "
-               "the fabric had\nfollowed. After each VM it is measured who reaches whom, through "
-               "all %d x %d VFs, free ones too\n(for a line of four VMs four times): each VM must "
-               "reach all VMs of its tenant and nobody else.\n\n"
-               "   TIME  TENANT   WHAT HAPPENS%36sIN FORCE AFTER  PAIRS CHECKED\n",
-               DEMO_VFS, DEMO_VFS, "");
+        printf("A line tells what happens to VMs of a tenant, and how long the slowest took\n"
+               "until the fabric had followed. After each VM it is measured who reaches whom,\n"
+               "through all %d x %d VFs, free ones too (for a line of four VMs four times):\n"
+               "each VM must reach all VMs of its tenant and no others.\n\n"
+               "   TIME  TENANT   %-" WHAT "s IN FORCE PAIRS CHECKED\n",
+               DEMO_VFS, DEMO_VFS, "WHAT HAPPENS");
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -154,12 +154,15 @@ static void print_line(struct demo_stage *stage)
     printf("%-7s  ", is_of_tenant ? stage->tenants[group->tenant].name : "all");
     if (is_of_tenant)
         demo_end_color(stage);
-    printf("%-48s", what.text);
+    printf("%-" WHAT "s", what.text);
     if (group->took_time)
-        printf("%11.0f ms", group->slowest_ms);
+        printf("%6.0f ms", group->slowest_ms);
     else
-        printf("%14s", "");
-    printf("  %9s held\n", with_commas(group->count * DEMO_PAIRS).text);
+        printf("%9s", "");
+    if (stage->last_wrong > 0)
+        printf("  %6zu wrong\n", stage->last_wrong);
+    else
+        printf("  %7s held\n", with_commas(group->count * DEMO_PAIRS).text);
 }
 
 void demo_tell_rest(struct demo_stage *stage)
@@ -206,7 +209,7 @@ static void redraw(struct demo_stage *stage)
            what.text);
     if (stage->group.took_time)
         printf(", in force after %.0f ms", stage->group.slowest_ms);
-    printf("; %s pairs checked so far, all held\n", with_commas(stage->pairs).text);
+    putchar('\n');
     stage->drawn_lines = demo_matrix_draw(stage) + 1;
     fflush(stdout);
 }
@@ -271,38 +274,34 @@ static void tell_times(const char *what, struct demo_times *times)
     if (times->count == 0)
         return;
     qsort(times->items, times->count, sizeof *times->items, compare_times);
-    printf("    %-50s %5.0f ms   (%zu times, half of them within %.0f ms)\n", what,
-           times->items[times->count - 1], times->count, times->items[times->count / 2]);
+    printf("    %-49s %5.0f ms %5.0f ms %4zu\n", what, times->items[times->count - 1],
+           times->items[times->count / 2], times->count);
 }
 
 void demo_tell_summary(struct demo_stage *stage)
 {
+    const char *outcome =
+        stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be";
+    demo_tell(stage,
+              "\nWhat was checked, in %.0f s\n"
+              "    %zu times, after every VM that came, went or moved: %s pairs of\n",
+              (oneib_now_ms() - stage->began_ms) / 1000, stage->steps,
+              with_commas(stage->pairs).text);
     if (stage->is_virtual)
-        demo_tell(
-            stage,
-            "\nWhat was checked, in %.0f s\n"
-            "    %zu times, after every VM that came, went or moved: %s pairs of VFs, by the "
-            "P_Key tables and\n"
-            "    GUIDs of their virtual ports, as the stand-ins answer. %s.\n"
-            "Slowest, from what happens in OpenNebula until the fabric follows\n",
-            (oneib_now_ms() - stage->began_ms) / 1000, stage->steps, with_commas(stage->pairs).text,
-            stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be");
+        printf("    VFs, by the P_Key tables and GUIDs of their virtual ports, as the\n"
+               "    stand-ins answer. %s.\n",
+               outcome);
     else
-        demo_tell(
-            stage,
-            "\nWhat was checked, in %.0f s\n"
-            "    %zu times, after every VM that came, went or moved: %s pairs of VFs, each by the "
-            "maps of\n"
-            "    the hosts' adapters and the ports' P_Key tables, and %s questions to the subnet\n"
-            "    administrator for a path. %s.\n"
-            "Slowest, from what happens in OpenNebula until the fabric follows\n",
-            (oneib_now_ms() - stage->began_ms) / 1000, stage->steps, with_commas(stage->pairs).text,
-            with_commas(stage->queries).text,
-            stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be");
+        printf("    VFs, each by the maps of the hosts' adapters and the ports' P_Key tables,\n"
+               "    and %s questions to the subnet administrator for a path.\n"
+               "    %s.\n",
+               with_commas(stage->queries).text, outcome);
+    printf("%-53s %8s %8s %4s\n", "From what happens in OpenNebula until it is in force", "SLOWEST",
+           "MEDIAN", "N");
     tell_times("a VM starts: its VF is open to its cluster", &stage->opened);
     tell_times("a host's last VM of a cluster ends: it is closed", &stage->gone);
     if (stage->take_over_ms > 0)
-        printf("    %-50s %5.0f ms\n", "the subnet manager is killed: the standby is master",
+        printf("    %-49s %5.0f ms\n", "the subnet manager is killed: the standby leads",
                stage->take_over_ms);
     fflush(stdout);
 }

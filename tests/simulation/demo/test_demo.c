@@ -25,7 +25,7 @@
 #define DEMO_MS 240000u
 #define END_MS 30000u
 #define COMMAND_MS 60000u
-#define LINES_MAX 165
+#define LINES_MAX 170
 #define DIRECTORY "it's a demo"
 
 static struct lab *lab;
@@ -63,6 +63,22 @@ static void must_say(const char *text, const char *words)
         fail_msg("\"%s\" is not said: %s", words, text);
 }
 
+/* Each line on a terminal of 80 columns, but for paths; escape codes take no room. */
+static void must_fit(const char *text)
+{
+    for (const char *line = text, *end; *line; line = end + (*end == '\n')) {
+        size_t columns = 0;
+        end = line + strcspn(line, "\n");
+        for (const char *at = line; at < end; at++)
+            if (*at == '\033')
+                at += strcspn(at, "AJm");
+            else
+                columns += *at != '\r' && (*at & 0xc0) != 0x80;
+        if (columns > 79 && !memchr(line, '/', (size_t)(end - line)))
+            fail_msg("%zu columns: %.*s", columns, (int)(end - line), line);
+    }
+}
+
 /* As typed into a second terminal that has sourced env; must end so. */
 static const char *type(const char *line, int status)
 {
@@ -80,9 +96,10 @@ static int start_demo(void **state)
     (void)state;
     const struct lab_options options = {.leaves = 1, .hosts_per_leaf = 1};
     const char *directory;
+    setenv("FABRIC_REACH", FABRIC_REACH_BINARY, 1); /* it lies when it is told to */
     return (lab = lab_open(&options, &err)) && (directory = lab_path(lab, DIRECTORY)) &&
                    lab_spawn(lab, "demo", NULL,
-                             (const char *[]){DEMO, "--keep=10", directory, NULL}, &demo,
+                             (const char *[]){MISLED_DEMO, "--keep=10", directory, NULL}, &demo,
                              &err) == 0 &&
                    lab_await_text(lab, "demo.log", 0, "vm-standin start", demo, DEMO_MS, &err) == 0
                ? 0
@@ -113,8 +130,9 @@ static void a_pipe_gets_some_lines_with_names_and_no_escape_codes(void **state)
     must_say(text, "climate  starts VMs 0-3 on H1-H4 ");
     must_say(text, "biology  stops VM 80 on H8 ");
     must_say(text, " 12,544 held\n");
-    must_say(text, "  climate   H1     4  ██ ██ ██ ██ ██ ██ ██ ██   ·  ·");
-    must_say(text, "the subnet manager is killed: the standby is master");
+    must_say(text, "  climate  H1   4  ████████████████   · ·");
+    must_fit(text);
+    must_say(text, "the subnet manager is killed: the standby leads");
     must_say(text, "three-clusters.svg\n");
 }
 
@@ -299,39 +317,136 @@ static void others_read_no_secret_and_call_nothing(void **state)
     assert_int_equal(mode_of(directory, ".") & 0066, 0);
 }
 
-/* The demo goes on, and ends as it should. */
-static void while_a_host_is_fenced_no_vm_changes(void **state)
+/* One of the VMs on the host; 0 is none here. */
+static unsigned vm_on(const char *host)
+{
+    char line[128];
+    unsigned vm = 0;
+    snprintf(line, sizeof line, "vm-standin list | awk '$3 == \"%s\" && !vm++ { print $1 }'", host);
+    sscanf(type(line, 0), "%u", &vm);
+    return vm;
+}
+
+static void stop(unsigned vm, int status)
+{
+    char line[64];
+    snprintf(line, sizeof line, "vm-standin stop %u", vm);
+    type(line, status);
+}
+
+static void files_that_oneib_is_given_are_the_callers(void **state)
+{
+    (void)state;
+    char line[PATH_MAX + 64], its_lab[PATH_MAX];
+    find_its_lab(its_lab);
+    type("oneib keys fresh", 0);
+    assert_int_equal(access(lab_path(lab, "fresh/m_key"), F_OK), 0);
+    snprintf(line, sizeof line, "cp '%s/oneib.conf' copy; oneib list --config copy", its_lab);
+    type(line, 0);
+    type("oneib list --config=nothing", 3);
+    must_say(output.error, lab_path(lab, "nothing"));
+    type("on-host H3 oneib hca --trust nothing", 3);
+    must_say(output.error, lab_path(lab, "nothing"));
+}
+
+/* Of a fenced host they can only end: 'oneib unfence' waits for that. */
+static void vms_of_a_fenced_host_are_stopped_before_unfence(void **state)
 {
     (void)state;
     const unsigned before = vms_of("climate");
     type("oneib fence H8", 0);
-    type("vm-standin start climate", 1);
-    must_say(output.error, "a host is fenced");
-    type("vm-standin list", 0);
-    assert_int_equal(vms_of("climate"), before);
+    type("vm-standin start climate H8", 1);
+    must_say(output.error, "is fenced");
+    for (unsigned vm; (vm = vm_on("H8"));)
+        stop(vm, 0);
+    type("vm-standin start climate", 0);
+    type("oneib unfence H8", 0);
+    type("vm-standin start climate H8", 0);
+    assert_true(vms_of("climate") <= before + 2);
+    must_say(type("oneib verify", 0), "no deviation");
 }
 
-static void at_its_end_nothing_is_left(void **state)
+static void a_host_that_is_back_by_force_has_its_keys(void **state)
 {
     (void)state;
-    char directory[PATH_MAX], nodes[PATH_MAX + 16], memory[PATH_MAX] = "";
+    type("oneib fence H7", 0);
+    type("oneib unfence --force H7", 0);
+    stop(vm_on("H7"), 0);
+    assert_string_equal(output.error, "");
+    must_say(type("oneib verify", 0), "no deviation");
+}
+
+static void must_stay_up(const char *words)
+{
+    must_say(output.error, words);
+    must_say(output.error, "The cloud stays up");
+    assert_int_equal(kill(demo, 0), 0);
+}
+
+static void a_vm_whose_node_has_ended_fails_and_the_cloud_stays_up(void **state)
+{
+    (void)state;
+    char line[PATH_MAX + 256], its_lab[PATH_MAX];
+    const unsigned vm = vm_on("H5");
+    find_its_lab(its_lab);
+    snprintf(line, sizeof line,
+             "for p in /proc/[0-9]*; do"
+             " if grep -qz '^ONEIB_NODE_ROOT=%s/nodes/H5$' $p/environ 2>/dev/null &&"
+             " grep -q oneib-node $p/comm; then kill -9 ${p##*/}; fi; done",
+             its_lab);
+    type(line, 0);
+    stop(vm, 1);
+    must_stay_up("oneib-node cannot be called");
+    snprintf(line, sizeof line, "vm-standin list | awk '$1 == %u'", vm);
+    must_say(type(line, 0), "H5    failed\n");
+    stop(vm, 0); /* as with onevm recover --delete */
+    assert_string_equal(type(line, 0), "");
+}
+
+static void without_a_subnet_manager_vms_fail_and_the_cloud_stays_up(void **state)
+{
+    (void)state;
+    char directory[PATH_MAX];
+    unsigned vm;
+    find_its_lab(directory);
+    while (sscanf(type("vm-standin list | awk '$2 == \"climate\" && $3 == \"H8\"'", 0), "%u",
+                  &vm) == 1)
+        stop(vm, 0);
+    assert_int_equal(kill(pid_in(directory, "opensm"), SIGKILL), 0);
+    assert_int_equal(kill(pid_in(directory, "standby"), SIGKILL), 0);
+    type("vm-standin start climate H8", 1);
+    must_stay_up("is not in the table of mlx4_0");
+    must_say(type("oneib show climate", 0), "start-failed");
+}
+
+static void remove_kept(const char *directory)
+{
+    struct lab_output removed = {0};
+    assert_int_equal(access(directory, F_OK), 0);
+    ok(lab_run(lab, NULL,
+               (const char *[]){"sh", "-c", "rm -rf \"$1\" \"$(readlink \"$1/nodes\")\"", "sh",
+                                directory, NULL},
+               COMMAND_MS, &removed, &err));
+    lab_output_clear(&removed);
+}
+
+/* Its logs are what tells why. */
+static void when_a_tenant_reaches_another_the_demo_ends_and_keeps_its_directory(void **state)
+{
+    (void)state;
+    char directory[PATH_MAX], kept[PATH_MAX + 64];
     int status = -1;
     find_its_lab(directory);
-    snprintf(nodes, sizeof nodes, "%s/nodes", directory);
-    if (readlink(nodes, memory, sizeof memory - 1) < 0)
-        *memory = '\0';
-    const pid_t master = pid_in(directory, "opensm"), standby = pid_in(directory, "standby");
-    assert_int_equal(kill(demo, SIGTERM), 0);
+    snprintf(kept, sizeof kept, "%s/lie", directory);
+    ok(oneib_file_replace(kept, "", 0, 0644, NULL, NULL, &err));
+    stop(vm_on("H6"), 1);
+    must_say(output.error, "must not reach each other");
     assert_true(lab_wait(lab, demo, END_MS, &status));
-    assert_int_equal(status, 0);
-    must_say(said(), "Every check held.\n");
-    assert_int_equal(access(directory, F_OK), -1);
-    assert_true(!*memory || access(memory, F_OK) < 0);
-    assert_int_equal(kill(master, 0), -1);
-    assert_int_equal(kill(standby, 0), -1);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    snprintf(kept, sizeof kept, "Its logs are kept in %s\n", directory);
+    must_say(said(), kept);
     assert_int_equal(access(in_directory("env"), F_OK), -1);
-    assert_int_equal(access(in_directory("bin"), F_OK), -1);
-    assert_int_equal(access(in_directory("three-clusters.svg"), F_OK), 0);
+    remove_kept(directory);
 }
 
 /* ---- by itself ------------------------------------------------------------------------------- */
@@ -345,7 +460,7 @@ static int open_lab(void **state)
 
 static int open_terminal(int *slave)
 {
-    const struct winsize size = {.ws_row = 50, .ws_col = 120};
+    const struct winsize size = {.ws_row = 24, .ws_col = 80};
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
     *slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -371,9 +486,10 @@ static void read_terminal(int terminal, struct oneib_text *text, const char *wor
     }
 }
 
-static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void **state)
+static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_leaves_nothing(void **state)
 {
     (void)state;
+    char directory[PATH_MAX], nodes[PATH_MAX + 16], memory[PATH_MAX] = "";
     const char *const environment[] = {"TERM=xterm", NULL};
     const char *const argv[] = {DEMO, "--keep=10", lab_path(lab, DIRECTORY), NULL};
     int slave, status = -1;
@@ -389,6 +505,11 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
     ok(lab_start(lab, &program, &demo, &err));
     close(slave);
     read_terminal(terminal, &text, "vm-standin start");
+    find_its_lab(directory);
+    snprintf(nodes, sizeof nodes, "%s/nodes", directory);
+    if (readlink(nodes, memory, sizeof memory - 1) < 0)
+        *memory = '\0';
+    const pid_t master = pid_in(directory, "opensm"), standby = pid_in(directory, "standby");
     assert_int_equal(write(terminal, "\n", 1), 1);
     read_terminal(terminal, &text, NULL);
     assert_true(lab_wait(lab, demo, END_MS, &status));
@@ -396,18 +517,33 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
     must_say(text.data, "Enter or Ctrl-C");
     must_say(text.data, "\033[19A\033[J"); /* back over the matrix of 16 places */
     must_say(text.data, "\033[38;5;33m");
+    must_fit(text.data);
     must_say(text.data, "Every check held.");
+    assert_int_equal(access(directory, F_OK), -1);
+    assert_true(!*memory || access(memory, F_OK) < 0);
+    assert_int_equal(kill(master, 0), -1);
+    assert_int_equal(kill(standby, 0), -1);
+    assert_int_equal(access(in_directory("env"), F_OK), -1);
+    assert_int_equal(access(in_directory("bin"), F_OK), -1);
+    assert_int_equal(access(in_directory("three-clusters.svg"), F_OK), 0);
 }
 
 static void a_check_that_does_not_hold_ends_the_demo_with_1(void **state)
 {
     (void)state;
     const char *const argv[] = {MISLED_DEMO, lab_path(lab, DIRECTORY), NULL};
+    char directory[PATH_MAX];
     setenv("FABRIC_REACH", FABRIC_REACH_BINARY, 1);
+    setenv("FABRIC_REACH_LIES", "yes", 1);
     ok(lab_run(lab, NULL, argv, DEMO_MS, &output, &err));
+    unsetenv("FABRIC_REACH_LIES");
     assert_int_equal(output.status, 1);
-    must_say(output.out, "WRONG: VM 0 (climate) and VM 0 (climate) must reach each other");
-    must_say(output.out, "The demo FAILED.\n");
+    must_say(output.out,
+             "WRONG: VM 0 (climate) and free VF 1 of host H1 must not reach each other");
+    const char *kept = strstr(output.out, "The demo FAILED.\nIts logs are kept in ");
+    assert_non_null(kept);
+    assert_int_equal(sscanf(strstr(kept, " in ") + 4, "%255s", directory), 1);
+    remove_kept(directory);
     must_say(output.error, "after \"climate starts VM 0 on H1\"");
     assert_null(strstr(output.out, "held"));
 }
@@ -478,14 +614,18 @@ int main(void)
         cmocka_unit_test(vms_start_migrate_and_stop_and_oneibd_follows),
         cmocka_unit_test(the_page_about_the_demo_is_what_it_prints),
         cmocka_unit_test(others_read_no_secret_and_call_nothing),
-        cmocka_unit_test(while_a_host_is_fenced_no_vm_changes),
-        cmocka_unit_test(at_its_end_nothing_is_left),
+        cmocka_unit_test(files_that_oneib_is_given_are_the_callers),
+        cmocka_unit_test(vms_of_a_fenced_host_are_stopped_before_unfence),
+        cmocka_unit_test(a_host_that_is_back_by_force_has_its_keys),
+        cmocka_unit_test(a_vm_whose_node_has_ended_fails_and_the_cloud_stays_up),
+        cmocka_unit_test(without_a_subnet_manager_vms_fail_and_the_cloud_stays_up),
+        cmocka_unit_test(when_a_tenant_reaches_another_the_demo_ends_and_keeps_its_directory),
     };
     const struct CMUnitTest by_itself[] = {
         alone(unknown_arguments_are_refused_before_anything_is_done),
         alone(a_build_that_fails_shows_the_end_of_its_log),
         alone(a_check_that_does_not_hold_ends_the_demo_with_1),
-        alone(a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it),
+        alone(a_terminal_gets_the_matrix_in_place_in_colour_and_enter_leaves_nothing),
     };
     const int failed = cmocka_run_group_tests(by_itself, NULL, NULL);
     return failed + cmocka_run_group_tests(kept, start_demo, close_lab);
