@@ -582,6 +582,24 @@ static void write_stub(const char *name, const char *script)
     ok(lab_write(lab, file, 0755, script, &err));
 }
 
+static void a_build_says_how_far_it_is(void **state)
+{
+    (void)state;
+    const char *const argv[] = {
+        "sh", "-c", "PATH=$1:$PATH exec \"$2\"", "sh", lab_path(lab, "stubs"), DEMO_SCRIPT, NULL};
+    assert_int_equal(mkdir(argv[4], 0755), 0);
+    write_stub("dpkg-query", "#!/bin/sh\necho installed\n");
+    write_stub("cmake", "#!/bin/sh\n"
+                        "[ \"$1\" = --build ] || exit 0\n"
+                        "seq 1 200 | sed 's|.*|[&/200] Building|'\n"
+                        "exit 1\n");
+    lab_output_clear(&output);
+    ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
+    assert_int_equal(output.status, 1);
+    must_say(output.out, "\n    built 20 of 200\n    built 40 of 200\n");
+    must_say(output.out, "    built 200 of 200\n");
+}
+
 static void a_build_that_fails_shows_the_end_of_its_log(void **state)
 {
     (void)state;
@@ -593,7 +611,8 @@ static void a_build_that_fails_shows_the_end_of_its_log(void **state)
     lab_output_clear(&output);
     ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
     assert_int_equal(output.status, 1);
-    must_say(output.out, "Installs what Debian packages are missing, builds (about ");
+    must_say(output.out, "Installs the Debian packages that are missing, builds ");
+    must_fit(output.out);
     must_say(output.error, "The build failed; build/demo.log ends with:\nno room for a build\n");
 }
 
@@ -623,6 +642,7 @@ int main(void)
     };
     const struct CMUnitTest by_itself[] = {
         alone(unknown_arguments_are_refused_before_anything_is_done),
+        alone(a_build_says_how_far_it_is),
         alone(a_build_that_fails_shows_the_end_of_its_log),
         alone(a_check_that_does_not_hold_ends_the_demo_with_1),
         alone(a_terminal_gets_the_matrix_in_place_in_colour_and_enter_leaves_nothing),
