@@ -89,9 +89,11 @@ module Suite
 
   # --- hosts --------------------------------------------------------------------------------------------------------
 
-  # Of each host its own: where OpenNebula puts its remotes and what it knows of the host, and the datastores.
+  # Of each host its own: where OpenNebula puts its remotes and what it knows of the host, the files of its monitoring
+  # client (those of another OpenNebula on this machine belong to another user, and that client would not start), and the
+  # datastores.
   def private_directories
-    { '/var/tmp/one' => 'remotes', '/var/tmp/one_db' => 'probes', front_end.datastores => 'datastores' }
+    { '/tmp' => 'tmp', '/var/tmp/one' => 'remotes', '/var/tmp/one_db' => 'probes', front_end.datastores => 'datastores' }
   end
 
   def make_host(node, others)
@@ -127,8 +129,14 @@ module Suite
     @host_processes = (@host_processes || []) << pid
   end
 
+  # What the monitoring clients of another OpenNebula have left on this machine, as another user.
+  def leave_foreign_files
+    fabric.nodes.size.times { |host| File.write("/tmp/one-monitord-#{host}.error", '') }
+  end
+
   def make_hosts
     nodes = fabric.nodes.values
+    leave_foreign_files
     File.write('/etc/machine-id', "#{Digest::MD5.hexdigest('frontend')}\n")
     nodes.each { |node| make_host(node, nodes) }
     make_front_end_host

@@ -154,9 +154,7 @@ end
 def access_network(addresses)
   id = Suite.oneadmin.call('vn.allocate', "NAME = \"#{unique('access')}\"\nVN_MAD = \"dummy\"\nBRIDGE = \"br0\"\n" \
                                           "AR = [ TYPE = \"IP4\", IP = \"#{addresses.first}\", SIZE = \"#{addresses.size}\" ]", -1)
-  network = made_network(Network.new(Suite.oneadmin, id.to_i))
-  Suite.eventually('the access network is ready', 20) { network.state == :ready or raise 'it is not' }
-  network
+  made_network(Network.new(Suite.oneadmin, id.to_i)).await_ready(with_key: false)
 end
 
 # With questions, as the template has that share/templates/load makes.

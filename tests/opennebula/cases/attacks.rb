@@ -381,12 +381,11 @@ end
 check 'a driver forged into a reservation of an Ethernet network brings Mallory no network' do
   id = admin.client.call('vn.allocate', "NAME = \"#{unique('lan')}\"\nVN_MAD = \"dummy\"\nBRIDGE = \"br0\"\n" \
                                         'AR = [ TYPE = "IP4", IP = "10.64.0.1", SIZE = "100" ]', -1).to_i
-  lan = made_network(Network.new(admin.client, id))
+  lan = made_network(Network.new(admin.client, id)).await_ready(with_key: false)
   admin.client.call('vn.chmod', id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
   mallory = user('mallory')
   id = mallory.client.call('vn.reserve', lan.id, "NAME = \"#{unique('his')}\"\nSIZE = \"10\"").to_i
-  his = made_network(Network.new(mallory.client, id))
-  Suite.eventually('his reservation is ready', 20) { his.state == :ready or raise 'it is not' }
+  his = made_network(Network.new(mallory.client, id)).await_ready(with_key: false)
   forged = breaking_out('ANOTE', '<VN_MAD>infiniband</VN_MAD>')
   his.update("<TEMPLATE><ANOTE>#{escaped(forged)}</ANOTE></TEMPLATE>")
   his.update('REMARK = "z"')

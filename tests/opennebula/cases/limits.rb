@@ -85,5 +85,5 @@ check 'a key that another network has is not given to a second one, and who has 
   admin.vm(second).deploy('H1').await(:boot_failure)
   see(vm => [0x84d3])
   said = Suite.fabric.oneib('plan').last
-  must("oneib plan says: #{said}") { said.match?(/pkey-conflict.*network #{second.id}\b.*network #{blue.id}\b/m) }
+  must("oneib plan says: #{said}") { said.match?(/network #{second.id}\b.*network #{blue.id}\b.*\[pkey-conflict\]$/) }
 end

@@ -150,9 +150,11 @@ class Network
       .fetch(document.elements['STATE'].text.to_i)
   end
 
-  # oneibd gives the key when oned says that the network is ready.
-  def await_ready
-    Suite.eventually("network #{id} is ready, with a key", 20) { (state == :ready && key) or raise "it is #{state}" }
+  # oneibd gives the key when oned says that the network is ready. Before that, oned has none of its address ranges.
+  def await_ready(with_key: true)
+    Suite.eventually("network #{id} is ready#{', with a key' if with_key}", 20) do
+      (state == :ready && (key || !with_key)) or raise "it is #{state}"
+    end
     self
   end
 
