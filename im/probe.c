@@ -27,11 +27,18 @@ static void add_problem(struct oneib_text *problem, const char *what)
     oneib_text_append(problem, what);
 }
 
-/* What is merely worth knowing is for `oneib hca`. */
+/* What is merely worth knowing is for `oneib hca`. Whether this host is connected to oneibd changes
+ * within seconds, the probe runs every ten minutes, and oneibd itself knows it at any time (`oneib
+ * hosts`). */
+static bool is_reported(const struct oneib_finding *finding)
+{
+    return finding->severity >= ONEIB_WARNING && strcmp(finding->code, "grants-stale") != 0;
+}
+
 static void add_findings(struct oneib_text *problem, const struct oneib_findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].severity >= ONEIB_WARNING)
+        if (is_reported(&findings->items[i]))
             add_problem(problem, findings->items[i].text);
 }
 

@@ -64,6 +64,20 @@ static const char *port_problem(const struct survey *survey, const struct oneib_
     return found->answered ? NULL : "does not answer: what it holds is not known";
 }
 
+/* The name of its oneib-node's state; NULL: no oneibd listens here. */
+static const char *node_state(const struct survey *survey, uint32_t host_id)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
+    if (survey->reading->heard_error.code)
+        return NULL;
+    return node ? oneib_node_state_name(node->state) : "unknown";
+}
+
+static bool is_unreachable(const char *node_state)
+{
+    return node_state && strcmp(node_state, "follows") != 0 && strcmp(node_state, "awaited") != 0;
+}
+
 static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
 {
     const struct oneib_host_attributes *item =
@@ -76,6 +90,8 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
     if (host->port_count > 0 && (!item || item->vfs_total == 0))
         return "it has no virtual functions: set up SR-IOV there";
+    if (is_unreachable(node_state(survey, host->id)))
+        return "its oneib-node does not report to oneibd: 'oneib hca' there says why";
     return NULL;
 }
 
@@ -149,23 +165,13 @@ static void add_switch(struct oneib_table *table, const struct survey *survey,
     oneib_table_untrusted(table, name && *name ? name : text, 0);
 }
 
-/* Whether its oneib-node is heard: "-" where nobody listens. */
-static const char *node_said(const struct survey *survey, uint32_t host_id)
-{
-    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
-    if (survey->reading->heard_error.code)
-        return NULL;
-    return node ? oneib_node_state_name(node->state) : "unknown";
-}
-
 static void add_node(struct oneib_table *table, const struct survey *survey, uint32_t host_id)
 {
-    const char *said = node_said(survey, host_id);
-    const bool is_well = said && (strcmp(said, "follows") == 0 || strcmp(said, "awaited") == 0);
-    if (!said)
+    const char *state = node_state(survey, host_id);
+    if (!state)
         add_nothing(table, 1);
     else
-        oneib_table_cell(table, is_well ? ONEIB_PLAIN : ONEIB_BAD, "%s", said);
+        oneib_table_cell(table, is_unreachable(state) ? ONEIB_BAD : ONEIB_PLAIN, "%s", state);
 }
 
 static void add_vfs(struct oneib_table *table, const struct oneib_host_attributes *item)
@@ -300,7 +306,7 @@ static json_t *host_json(const struct survey *survey, const struct oneib_host *h
     return json_pack(
         "{s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "id", (json_int_t)host->id,
         "name", oneib_json_text(host->name), "state", oneib_host_state_name(host->state), "node",
-        oneib_json_text(node_said(survey, host->id)), "vfs", vfs_json(survey, host->id), "ports",
+        oneib_json_text(node_state(survey, host->id)), "vfs", vfs_json(survey, host->id), "ports",
         ports, "vfs_used", (json_int_t)(item ? item->vfs_used : 0), "vfs_free",
         (json_int_t)(item ? item->vfs_free : 0), "vfs_total",
         (json_int_t)(item ? item->vfs_total : 0), "probe_says", oneib_json_text(host->problem),

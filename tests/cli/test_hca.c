@@ -579,6 +579,20 @@ static void a_broken_libvirt_is_a_problem(void **state)
     assert_true(has_record());
 }
 
+/* oneibd knows it at once; what the probe says stands in OpenNebula until it runs again. */
+static void whether_oneibd_is_connected_the_probe_does_not_say(void **state)
+{
+    (void)state;
+    tree_add_hca(&mlx4);
+    start_node();
+    /* Of a service that was just started nobody is to notice that it was. */
+    for (int tries = 0; tries < 200 && !strstr(RUN("hca")->err, "nothing new is opened"); tries++)
+        usleep(100000);
+    assert_contains(RUN("hca")->err, "nothing new is opened: this host");
+    assert_contains(probe()->out, "\nIB_VFS_TOTAL = \"4\"\n");
+    assert_contains(probe()->out, "\nIB_PROBLEM = \"\"\n");
+}
+
 /* Nobody is to be sent here; the adapter is as before. */
 static void without_the_service_the_host_has_no_vfs(void **state)
 {
@@ -657,6 +671,8 @@ int main(void)
         WITH_ADAPTER(the_probe_tells_of_each_port),
         WITH_ADAPTER(a_broken_adapter_does_not_break_the_probe),
         WITH_ADAPTER(a_broken_libvirt_is_a_problem),
+        cmocka_unit_test_setup_teardown(whether_oneibd_is_connected_the_probe_does_not_say,
+                                        make_node, end_node),
         WITH_ADAPTER(without_the_service_the_host_has_no_vfs),
         WITH_ADAPTER(a_broken_configuration_is_a_problem),
         WITH_ADAPTER(the_script_runs_the_probe_and_never_fails),

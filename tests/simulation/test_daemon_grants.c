@@ -326,6 +326,7 @@ static void a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports(
     await_lacks(HOST, FULL(RED));
     const uint32_t other = scene_vm(blue, HOST);
     stays_lacking(HOST, FULL(BLUE), 1500);
+    must_say(ONEIB(0, "hosts")->out, "its oneib-node does not report to oneibd");
     played.record_count = 0;
     await_list(other, true, true);
     await_holds(HOST, FULL(BLUE));
