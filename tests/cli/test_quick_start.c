@@ -29,7 +29,7 @@ struct command {
 static const char *const others[] = {
     "apt-get", "cat", "cd",       "chmod",     "echo",   "install",          "ln",
     "lspci",   "ls",  "modprobe", "mstconfig", "ibstat", "update-initramfs", "tar",
-    "mv",      NULL};
+    "mv",      "rm",  NULL};
 static const char *const opennebulas[] = {"oneuser",     "onehost", "oneimage", "onevnet",
                                           "onetemplate", "onevm",   NULL};
 
