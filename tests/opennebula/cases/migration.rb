@@ -15,6 +15,20 @@ check 'cold migration: the source is closed, the destination open' do
   see(vm => [blue.key])
 end
 
+check 'a cold migration to a host without a free function leaves the VM saved; tried again when one is free it runs' do
+  full = (1..7).map { |i| admin.network("n#{i}") }
+  filling = admin.running(*full, on: 'H6')
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H1')
+  vm.migrate('H6', live: false).await(:boot_migrate_failure)
+  must("the log does not say why: #{vm.log}") { vm.log.include?('has no free virtual function') }
+  see(filling => full.map(&:key))
+  filling.act('terminate').await(:done)
+  vm.recover(:retry).await_on('H6', :running)
+  must('it was not restored') { vm.steps.last(3).include?('restore') }
+  see(vm => [blue.key])
+end
+
 # OpenNebula cleans up behind it, on the host where it has just arrived. 6.10 refuses to do it live, and changes nothing.
 %w[live cold].each do |kind|
   check "#{kind} migration to another datastore of the same host: the VM keeps its network" do
