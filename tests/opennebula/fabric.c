@@ -15,6 +15,8 @@
  *
  * log NAME: all of a log.
  *
+ * opensm restart: the new one begins with the ports' tables as they are.
+ *
  * forget HOST: oneib-node has no records any more, and what is nobody's now is closed.
  *
  * oneibd start, oneibd stop SIGNAL, service HOST start, service HOST stop SIGNAL, link HOST up,
@@ -191,6 +193,12 @@ static int run_oneibd(struct lab *lab, char **words, struct oneib_error *err)
                : lab_oneibd_stop(lab, daemon.name, signal_called(words[2] ? words[2] : ""), err);
 }
 
+static int restart_opensm(struct lab *lab, struct oneib_error *err)
+{
+    return lab_opensm_stop(lab, LAB_SM.name, true, err) < 0 ? -1
+                                                            : lab_opensm_start(lab, &LAB_SM, err);
+}
+
 static int forget(struct lab *lab, size_t host, struct oneib_error *err)
 {
     char path[PATH_MAX];
@@ -234,6 +242,8 @@ static int obey(struct lab *lab, char **words, size_t count, struct oneib_error 
         return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown, or too short: %s", words[0]);
     if (strcmp(words[0], "oneibd") == 0)
         return run_oneibd(lab, words, err);
+    if (strcmp(words[0], "opensm") == 0)
+        return restart_opensm(lab, err);
     if (strcmp(words[0], "log") == 0) {
         say_log(lab, words[1]);
         return 0;

@@ -24,6 +24,7 @@ class Case
     @users = []
     failure = attempt { instance_eval(&@body) }
     left = clear
+    Suite.fabric.renew_slots(@networks.size)
     failure || left
   end
 

@@ -32,6 +32,17 @@ class Fabric
     tell('log', name)
   end
 
+  # opensm gives a new key the slot of a port's table after the highest that it has used there. After 62 keys one lands in
+  # the last slot, which has to stay empty, and a VM does not start (docs/operator-daily.md). A new opensm begins with the
+  # tables as they are. networks: as many as a case has made.
+  def renew_slots(networks)
+    @networks = (@networks || 0) + networks
+    return if @networks < 40
+
+    tell('opensm', 'restart')
+    @networks = 0
+  end
+
   def close
     @pipe.close
   end
