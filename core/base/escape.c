@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
+#include "base/order.h"
 #include <stdint.h>
 #include <string.h>
+
+#include "base/invisible_characters.h"
 
 /* Bytes of the UTF-8 sequence that begins with this one; 0: none does (RFC 3629). */
 static size_t sequence_length(unsigned char first)
@@ -39,20 +42,21 @@ static size_t decode(const unsigned char *bytes, uint32_t *point)
     return length;
 }
 
-/* Control characters, direction marks, line and paragraph separators, embeddings, isolates, byte
- * order mark. */
-static bool is_control(uint32_t point)
+/* Without a glyph, or acting on others: by Unicode's properties. */
+static bool is_invisible(uint32_t point)
 {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c || point == 0x200e ||
-           point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+    const size_t count = sizeof invisible_characters / sizeof *invisible_characters;
+    if (point < 0x80)
+        return point < 0x20 || point == 0x7f;
+    const size_t place = ONEIB_LOWER_BOUND(i, count, invisible_characters[i].last < point);
+    return place < count && invisible_characters[place].first <= point;
 }
 
 size_t oneib_printable_length(const char *string)
 {
     uint32_t point = 0;
     size_t length = decode((const unsigned char *)string, &point);
-    return is_control(point) ? 0 : length;
+    return is_invisible(point) ? 0 : length;
 }
 
 void oneib_text_append_escaped(struct oneib_text *text, const char *string, size_t max)

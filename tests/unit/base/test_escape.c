@@ -47,6 +47,32 @@ static void a_terminal_cannot_be_steered(void **state)
     assert_escaped("\xef\xbb\xbf", SIZE_MAX, "\\xef\\xbb\\xbf"); /* U+FEFF */
 }
 
+/* One of each kind; and the neighbours of ranges, which have a glyph. */
+static void a_character_without_a_glyph_is_shown_escaped(void **state)
+{
+    (void)state;
+    static const char *const invisible[] = {
+        "\u00a0",     /* no-break space */
+        "\u00ad",     /* soft hyphen */
+        "\u034f",     /* combining grapheme joiner */
+        "\u115f",     /* a filler among letters */
+        "\u180b",     /* a variation selector */
+        "\u200b",     /* zero width space */
+        "\u2060",     /* word joiner */
+        "\u2800",     /* blank pattern */
+        "\u3164",     /* a filler among letters */
+        "\ufe0f",     /* a variation selector */
+        "\U0001d159", /* null notehead */
+        "\U000e0041", /* tag */
+        "\U000e0fff", /* not assigned, and to be ignored */
+    };
+    for (size_t i = 0; i < sizeof invisible / sizeof *invisible; i++)
+        assert_int_equal(oneib_printable_length(invisible[i]), 0);
+    assert_escaped("red\u200b", SIZE_MAX, "red\\xe2\\x80\\x8b");
+    assert_escaped("\u00a1\u00ac\u00ae\u2010\u2801\U0001d158", SIZE_MAX,
+                   "\u00a1\u00ac\u00ae\u2010\u2801\U0001d158");
+}
+
 static void what_is_not_utf8_is_escaped(void **state)
 {
     (void)state;
@@ -96,6 +122,7 @@ int main(void)
         cmocka_unit_test(a_line_cannot_be_forged),
         cmocka_unit_test(quotes_cannot_be_ended),
         cmocka_unit_test(a_terminal_cannot_be_steered),
+        cmocka_unit_test(a_character_without_a_glyph_is_shown_escaped),
         cmocka_unit_test(what_is_not_utf8_is_escaped),
         cmocka_unit_test(what_is_too_long_is_cut_and_shown_as_cut),
         cmocka_unit_test(of_what_a_program_said_the_last_line_is_shown),
