@@ -5,19 +5,28 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/memory.h"
+#include "http/connection_deadline.h"
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define CONNECTIONS_MAX 64U
-#define CONNECTION_TIMEOUT_S 10U            /* without a byte */
+#define CONNECTIONS_OF_PEER_MAX 16U
+#define ANSWER_MS 5000.0                    /* from accept, or the last answer, to the answer */
+#define PAUSE_MS 1000                       /* between two looks at who has exceeded it */
 #define CONNECTION_MEMORY ((size_t)8 << 10) /* of a request's line and headers */
 
 #define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_TEXT "text/plain; charset=utf-8"
 
 struct oneib_http {
-    struct MHD_Daemon *server;
+    struct MHD_Daemon *server; /* NULL: it could not be started, and there is no thread */
+    struct oneib_connections connections;
+    pthread_t thread;
+    int stop; /* an eventfd */
     uint16_t port;
     pthread_mutex_t mutex;        /* over all that follows */
     struct MHD_Response *metrics; /* NULL: nothing was published; counts its own users */
@@ -111,29 +120,70 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
+static void end(void *context, struct MHD_Connection *connection, void **request,
+                enum MHD_RequestTerminationCode how)
+{
+    (void)context;
+    (void)request;
+    (void)how;
+    oneib_connection_answered(connection);
+}
+
+static void *serve(void *context)
+{
+    struct oneib_http *http = context;
+    struct pollfd ready[] = {
+        {.fd = http->stop, .events = POLLIN},
+        {.fd = MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+         .events = POLLIN},
+    };
+    while (!ready[0].revents) {
+        MHD_UNSIGNED_LONG_LONG wait_ms;
+        const bool is_sooner =
+            MHD_get_timeout(http->server, &wait_ms) == MHD_YES && wait_ms < PAUSE_MS;
+        poll(ready, 2, is_sooner ? (int)wait_ms : PAUSE_MS);
+        MHD_run(http->server);
+        oneib_connections_enforce(&http->connections, ANSWER_MS);
+    }
+    return NULL;
+}
+
 /* A thread inherits what is blocked: signals are for the daemon's own. */
-static struct MHD_Daemon *start_without_signals(struct oneib_http *http, int fd)
+static bool start_thread(struct oneib_http *http)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct MHD_Daemon *server = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_MEMORY, MHD_OPTION_END);
+    const bool is_started = pthread_create(&http->thread, NULL, serve, http) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return server;
+    return is_started;
+}
+
+/* Has the socket from now on, also if it fails. */
+static bool start_server(struct oneib_http *http, int fd)
+{
+    http->server = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_CONNECTION, oneib_connection_notified, &http->connections,
+        MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_PEER_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
+    if (http->server && http->stop >= 0 && start_thread(http))
+        return true;
+    if (http->server)
+        MHD_stop_daemon(http->server);
+    http->server = NULL;
+    return false;
 }
 
 struct oneib_http *oneib_http_start(const char *address, struct oneib_error *err)
 {
     struct oneib_http *http = oneib_alloc(1, sizeof *http);
     pthread_mutex_init(&http->mutex, NULL);
+    http->stop = eventfd(0, EFD_CLOEXEC);
     const int fd = oneib_listen(address, "daemon.metrics", &http->port, err);
     if (fd >= 0) {
-        http->server = start_without_signals(http, fd); /* has the socket now, also if it fails */
-        if (http->server)
+        if (start_server(http, fd))
             return http;
         oneib_fail(err, ONEIB_ERROR_SYSTEM, "daemon.metrics: no thread can be made for %s",
                    address);
@@ -146,8 +196,13 @@ void oneib_http_stop(struct oneib_http *http)
 {
     if (!http)
         return;
-    if (http->server)
+    if (http->server) {
+        eventfd_write(http->stop, 1);
+        pthread_join(http->thread, NULL);
         MHD_stop_daemon(http->server);
+    }
+    if (http->stop >= 0)
+        close(http->stop);
     if (http->metrics)
         MHD_destroy_response(http->metrics);
     free(http->health);

@@ -18,8 +18,9 @@ struct oneib_http;
  * address: "127.0.0.1:9677", "[::1]:9677"; an address in numbers; port 0: one that is free. Signals
  * are blocked in its thread. What is wrong with the address, or a port that is taken, is an error
  * that names the key daemon.metrics. Until something is published both pages are 503. Clients are
- * not trusted: they can take no more than 64 connections for 10 s of silence each, and little
- * memory; beyond that only /metrics and /healthz suffer, never the daemon.
+ * not trusted: there are 64 connections, 16 of one address, each for 5 s from its accept, or its last
+ * answer, to the answer, and with little memory; beyond that only /metrics and /healthz suffer,
+ * never the daemon.
  */
 struct oneib_http *oneib_http_start(const char *address, struct oneib_error *err);
 void oneib_http_stop(struct oneib_http *http); /* NULL: nothing */

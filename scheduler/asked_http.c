@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/asked_http.h"
-#include "base/clock.h"
 #include "base/listen.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "http/connection_deadline.h"
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONNECTIONS_MAX 16U
-#define CONNECTION_TIMEOUT_S 10U            /* without a byte */
 #define CONNECTION_MEMORY ((size_t)8 << 10) /* of a request's line and headers */
-#define QUESTION_MS 30000.0                 /* for all of it to come */
+#define QUESTION_MS 30000.0                 /* for all of it to come, from accept on */
 #define QUESTION_MAX ((size_t)64 << 20)     /* a thousand VMs on ten thousand hosts each */
 #define TOGETHER_MAX ((size_t)128 << 20)    /* of all that are coming */
 #define PAUSE_MS 1000                       /* between two looks whether to stop */
 
 struct oneib_asked_http {
     struct MHD_Daemon *server;
+    struct oneib_connections connections;
     size_t held; /* bytes of questions that are there or coming */
     oneib_asked asked;
     void *context;
@@ -25,7 +25,6 @@ struct oneib_asked_http {
 
 struct question {
     struct oneib_text text;
-    double began_ms;
 };
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -87,7 +86,6 @@ static enum MHD_Result begin(struct MHD_Connection *connection, const char *path
     if (is_too_large(connection))
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "64 MiB at most\n");
     struct question *question = oneib_alloc(1, sizeof *question);
-    question->began_ms = oneib_now_ms();
     *request = question;
     return MHD_YES;
 }
@@ -95,8 +93,7 @@ static enum MHD_Result begin(struct MHD_Connection *connection, const char *path
 static enum MHD_Result take(struct oneib_asked_http *http, struct question *question,
                             const char *bytes, size_t length)
 {
-    if (question->text.length + length > QUESTION_MAX || http->held + length > TOGETHER_MAX ||
-        oneib_now_ms() - question->began_ms > QUESTION_MS)
+    if (question->text.length + length > QUESTION_MAX || http->held + length > TOGETHER_MAX)
         return MHD_NO;
     oneib_text_append_bytes(&question->text, bytes, length);
     http->held += length;
@@ -124,8 +121,8 @@ static void end(void *context, struct MHD_Connection *connection, void **request
 {
     struct oneib_asked_http *http = context;
     struct question *question = *request;
-    (void)connection;
     (void)how;
+    oneib_connection_answered(connection);
     if (!question)
         return;
     http->held -= question->text.length;
@@ -139,8 +136,9 @@ static void end(void *context, struct MHD_Connection *connection, void **request
 static struct MHD_Daemon *start(struct oneib_asked_http *http, int fd)
 {
     return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET,
-                            fd, MHD_OPTION_NOTIFY_COMPLETED, end, http, MHD_OPTION_CONNECTION_LIMIT,
-                            CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_TIMEOUT_S,
+                            fd, MHD_OPTION_NOTIFY_CONNECTION, oneib_connection_notified,
+                            &http->connections, MHD_OPTION_NOTIFY_COMPLETED, end, http,
+                            MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
 }
 
@@ -166,7 +164,7 @@ struct oneib_asked_http *oneib_asked_http_open(const char *address, oneib_asked 
 void oneib_asked_http_serve(struct oneib_asked_http *http, const volatile sig_atomic_t *stop)
 {
     while (!*stop && MHD_run_wait(http->server, PAUSE_MS) == MHD_YES)
-        continue;
+        oneib_connections_enforce(&http->connections, QUESTION_MS);
 }
 
 void oneib_asked_http_close(struct oneib_asked_http *http)
