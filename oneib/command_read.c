@@ -183,7 +183,7 @@ int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_readi
 bool oneib_deviates(const struct oneib_reading *reading,
                     const struct oneib_verification *verification)
 {
-    return verification->count > 0 || reading->snapshot.held > 0 ||
+    return verification->count > 0 || reading->snapshot.desired.held_count > 0 ||
            oneib_findings_count(&reading->findings, ONEIB_VIOLATION) > 0;
 }
 

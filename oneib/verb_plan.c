@@ -63,7 +63,7 @@ static const struct oneib_ledger *ledger_to_adopt(const struct plan *plan)
 static bool has_something_to_do(const struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    return ledger_to_adopt(plan) || snapshot->changed || snapshot->held > 0 ||
+    return ledger_to_adopt(plan) || snapshot->changed || snapshot->desired.held_count > 0 ||
            keys_to_give(plan) > 0 || plan->ports_to_reload > 0;
 }
 
@@ -200,13 +200,13 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
 
 static void append_held(const struct plan *plan, struct oneib_text *text)
 {
-    if (plan->reading->snapshot.held == 0)
+    if (plan->reading->snapshot.desired.held_count == 0)
         return;
     oneib_autotext struct oneib_text count = {0};
-    oneib_append_count(&count, plan->reading->snapshot.held, "removal");
+    oneib_append_count(&count, plan->reading->snapshot.desired.held_count, "removal");
     oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
-                "! %s held: more than removal_hold.share at once; see them with 'oneib plan "
-                "--force', do them with 'oneib sync --force'",
+                "! %s held: OpenNebula's answers lack more than removal_hold.share; see them with "
+                "'oneib plan --force', do them with 'oneib sync --force'",
                 count.data ? count.data : "");
     oneib_text_append(text, "\n");
 }
@@ -244,9 +244,9 @@ static void append_summary(const struct plan *plan, struct oneib_text *text)
     }
     if (phrases.length == 0 && plan->reading->snapshot.changed)
         oneib_text_append(&phrases, "the file to rewrite");
-    if (plan->reading->snapshot.held) {
+    if (plan->reading->snapshot.desired.held_count) {
         oneib_append_comma(&phrases);
-        oneib_append_count(&phrases, plan->reading->snapshot.held, "removal");
+        oneib_append_count(&phrases, plan->reading->snapshot.desired.held_count, "removal");
         oneib_text_append(&phrases, " held");
     }
     oneib_text_printf(text, "plan: %s\n", phrases.length ? phrases.data : "nothing to do");
@@ -318,9 +318,10 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
                   requests_json(plan), "allocates", (int)plan->reading->session.config.one.writer,
                   "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
                   file_json(plan), "fabric", oneib_fabric_json(snapshot), "held",
-                  (json_int_t)snapshot->held, "left", (json_int_t)plan->left, "ports_to_reload",
-                  (json_int_t)plan->ports_to_reload, "to_do", (int)has_something_to_do(plan),
-                  "findings", oneib_json_findings(&plan->reading->findings)),
+                  (json_int_t)snapshot->desired.held_count, "left", (json_int_t)plan->left,
+                  "ports_to_reload", (json_int_t)plan->ports_to_reload, "to_do",
+                  (int)has_something_to_do(plan), "findings",
+                  oneib_json_findings(&plan->reading->findings)),
         err);
 }
 

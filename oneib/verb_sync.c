@@ -272,8 +272,8 @@ static int print_text(const struct work *work, struct oneib_error *err)
     append_members(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
     oneib_append_left(&work->reading->session.config, work->left, &text);
-    if (work->reading->snapshot.held > 0) {
-        oneib_append_count(&text, work->reading->snapshot.held, "removal");
+    if (work->reading->snapshot.desired.held_count > 0) {
+        oneib_append_count(&text, work->reading->snapshot.desired.held_count, "removal");
         oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
     }
     append_verification(work, &text);
@@ -309,9 +309,10 @@ static int print_json(const struct work *work, struct oneib_error *err)
                   "mads_sent", (json_int_t)oneib_fabric_mads_sent(session->fabric), "in_force_ms",
                   result->outcome == ONEIB_APPLIED ? milliseconds_json(result->in_force_ms)
                                                    : json_null(),
-                  "held", (json_int_t)work->reading->snapshot.held, "left", (json_int_t)work->left,
-                  "in_force", (int)!oneib_deviates(work->reading, &work->result.verification),
-                  "changes", oneib_changes_json(&work->places, &work->changes), "members",
+                  "held", (json_int_t)work->reading->snapshot.desired.held_count, "left",
+                  (json_int_t)work->left, "in_force",
+                  (int)!oneib_deviates(work->reading, &work->result.verification), "changes",
+                  oneib_changes_json(&work->places, &work->changes), "members",
                   members_json(&work->reading->snapshot.cloud, &work->members), "verification",
                   oneib_verification_json(&work->places, &result->verification), "findings",
                   oneib_json_findings(&work->reading->findings)),

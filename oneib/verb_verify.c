@@ -187,7 +187,7 @@ static json_t *qos_json(const struct oneib_levels_result *qos)
 
 static int print_text(const struct comparison *comparison, struct oneib_error *err)
 {
-    const size_t held = comparison->reading->snapshot.held;
+    const size_t held = comparison->reading->snapshot.desired.held_count;
     oneib_autotext struct oneib_text text = {0};
 
     oneib_deviations_append(comparison->run, &comparison->places, &comparison->verification, 0,
@@ -220,13 +220,14 @@ static json_t *nodes_json(const struct oneib_reading *reading)
 
 static int print_json(const struct comparison *comparison, struct oneib_error *err)
 {
-    json_t *document = json_pack(
-        "{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
-        (int)!oneib_deviates(comparison->reading, &comparison->verification), "mads_sent",
-        (json_int_t)oneib_fabric_mads_sent(comparison->reading->session.fabric), "held",
-        (json_int_t)comparison->reading->snapshot.held, "nodes", nodes_json(comparison->reading),
-        "verification", oneib_verification_json(&comparison->places, &comparison->verification),
-        "findings", oneib_json_findings(&comparison->reading->findings));
+    json_t *document =
+        json_pack("{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
+                  (int)!oneib_deviates(comparison->reading, &comparison->verification), "mads_sent",
+                  (json_int_t)oneib_fabric_mads_sent(comparison->reading->session.fabric), "held",
+                  (json_int_t)comparison->reading->snapshot.desired.held_count, "nodes",
+                  nodes_json(comparison->reading), "verification",
+                  oneib_verification_json(&comparison->places, &comparison->verification),
+                  "findings", oneib_json_findings(&comparison->reading->findings));
     if (document && comparison->qos.is_configured)
         json_object_set_new(document, "qos", qos_json(&comparison->qos));
     if (document && comparison->reading->snapshot.vports.was_tried)

@@ -577,7 +577,7 @@ static void send_list(struct oneib_daemon *daemon, const struct oneib_grants *gr
     const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
     const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, host_id);
     bool changed;
-    if (!oneib_node_may_be_told(node, daemon->snapshot.held))
+    if (!oneib_node_may_be_told(node, daemon->snapshot.desired.held_count))
         return;
     oneib_node_question(node,
                         question_of(oneib_ledger_fence(&daemon->snapshot.kept.ledger, host_id)));
@@ -672,7 +672,6 @@ static void compute_grants(struct oneib_daemon *daemon, const struct snapshots *
         .cloud = &daemon->snapshot.cloud,
         .policy = &policy,
         .desired = &daemon->snapshot.desired,
-        .held = daemon->snapshot.held,
         .nodes = snapshots->items,
         .node_count = snapshots->count,
         .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,

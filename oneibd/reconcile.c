@@ -290,13 +290,13 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
 
 static void note_hold(struct oneib_daemon *daemon)
 {
-    const uint64_t held = daemon->snapshot.held;
+    const uint64_t held = daemon->snapshot.desired.held_count;
     if (held > 0 && held != daemon->metrics.members_held)
-        oneib_log(
-            ONEIB_LOG_WARNING,
-            "%llu removals are held: they are too many at once; see 'oneib plan', then 'oneib "
-            "sync --force'",
-            (unsigned long long)held);
+        oneib_log(ONEIB_LOG_WARNING,
+                  "%llu removals are held: OpenNebula's answers lack too many members at once; see "
+                  "'oneib "
+                  "plan', then 'oneib sync --force'",
+                  (unsigned long long)held);
     if (held == 0 && daemon->metrics.members_held > 0)
         oneib_log(ONEIB_LOG_INFO, "no more removals are held");
     daemon->metrics.members_held = held;

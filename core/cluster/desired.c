@@ -433,6 +433,13 @@ bool oneib_member_status_is_refusal(enum oneib_member_status member_status)
            member_status != ONEIB_MEMBER_STATUS_ABSENT;
 }
 
+bool oneib_member_status_is_lack(enum oneib_member_status member_status)
+{
+    return member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
+           member_status == ONEIB_MEMBER_STATUS_NO_KEY ||
+           member_status == ONEIB_MEMBER_STATUS_NO_HCA;
+}
+
 const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,
                                                            size_t attachment, size_t *count)
 {
@@ -476,5 +483,6 @@ void oneib_desired_clear(struct oneib_desired *desired)
     free(desired->waiting);
     free(desired->rooms);
     free(desired->fenced);
+    free(desired->held);
     *desired = (struct oneib_desired){0};
 }

@@ -32,7 +32,7 @@ struct oneib_policy {
     uint8_t mtu;       /* IB code for networks that say none; 0: the site's, by the ledger */
     uint8_t rate;      /* likewise */
     uint8_t rate_max;  /* the largest IB code of a rate that the subnet manager knows; 0: any */
-    double hold_share; /* see oneib_removals_held() */
+    double hold_share; /* see oneib_removals_hold() */
     uint32_t hold_minimum;
     const struct oneib_qos_class *classes; /* borrowed; of the configuration */
     size_t class_count;                    /* 0: no network gets a service level */
@@ -156,6 +156,23 @@ struct oneib_port_room {
     uint16_t room;
 };
 
+/* Why the removal of a member is held: what no answer tells. */
+enum oneib_hold_reason {
+    ONEIB_HOLD_NONE, /* it is not: something says that the member has ended */
+    ONEIB_HOLD_NETWORK_MISSING,
+    ONEIB_HOLD_NETWORK_UNREADABLE,
+    ONEIB_HOLD_KEY_MISSING,  /* the ledger has none of its network */
+    ONEIB_HOLD_PORT_MISSING, /* a NIC is on a host that reports no port for it */
+};
+
+/* A member that stays in force by the removal hold alone. */
+struct oneib_held_removal {
+    oneib_guid member;
+    uint32_t host_id; /* whose port it is; ONEIB_NO_ID: a VF's own, or not known */
+    oneib_pkey pkey;
+    enum oneib_hold_reason reason;
+};
+
 struct oneib_desired {
     struct oneib_partition_table
         table; /* default partition, the static partitions', the clusters', in canonical order */
@@ -192,6 +209,8 @@ struct oneib_desired {
     size_t room_count, room_capacity;
     oneib_guid *fenced; /* sorted: members that fenced hosts have lost. Their removal is meant */
     size_t fenced_count, fenced_capacity;
+    struct oneib_held_removal *held; /* owned; by key and GUID */
+    size_t held_count, held_capacity;
     struct oneib_findings findings;
 };
 
@@ -213,6 +232,8 @@ const char *oneib_network_class(const struct oneib_cloud *cloud, const char *def
                                 const struct oneib_network *network);
 /* Neither MEMBER nor ABSENT: a VM that is on a host gets nothing there. */
 bool oneib_member_status_is_refusal(enum oneib_member_status member_status);
+/* NO_NETWORK, NO_KEY or NO_HCA: refused for want of something that was not read. */
+bool oneib_member_status_is_lack(enum oneib_member_status member_status);
 /* The bindings of an attachment: the first of *count (0-2), NULL when there is none. */
 const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,
                                                            size_t attachment, size_t *count);
@@ -223,23 +244,22 @@ const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *de
 void oneib_desired_clear(struct oneib_desired *desired);
 
 /*
- * The removal hold. When going from in_force to desired would remove more than policy->hold_share
- * of all GUID members of clusters' partitions ("one<ID>") at once, and at least
- * policy->hold_minimum of them, the removed members are put back into desired->table, and *held
- * says how many. Those of the user who loses most hold nobody else's: the others' are put back
- * only when they lose that share of what they have, too. A member counts as removed when the
- * partition of the same name does not list it any more; those of fenced hosts (desired->fenced)
- * are neither counted nor put back, for their VMs are started elsewhere. It is put back only
+ * The removal hold. Of the GUID members of clusters' partitions ("one<ID>") in force that desired
+ * does not list under the same name those are missing from an answer of which nothing says that they
+ * have ended (enum oneib_hold_reason). When more than policy->hold_share of all members, without
+ * those that have ended, and at least policy->hold_minimum, are missing at once, they are put back
+ * into desired->table, and desired->held names them. A member is put back only
  * into the same partition: same name, key and indx0 in both tables, or, where the partition is
  * gone from desired altogether, when nobody in desired has its key, or waits for it (then the
  * partition stays). Isolation and other members come first: nothing is put back where the port's
  * table has no room left (desired->rooms), nor a VF's own GUID that is now in another partition,
  * and nobody comes back with a wider membership than the cluster's, nor as a limited member with
- * policy->no_limited. Nor is anything put back where the port would have more keys of one owner's
- * networks than policy->per_owner_max, or than it has in force. Additions are never held.
+ * policy->no_limited. Additions are never held.
  * input: what *desired was computed from; input->in_force is not NULL.
  */
-void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
-                         size_t *held);
+void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired);
+/* NULL: its removal is not held. */
+const struct oneib_held_removal *oneib_held_removal(const struct oneib_desired *desired,
+                                                    oneib_pkey pkey, oneib_guid member);
 
 #endif

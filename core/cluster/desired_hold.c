@@ -1,126 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The removal hold: an answer that would empty a large part of the fabric at once waits for a
- * human. */
+/* The removal hold: members that are missing from an answer wait for a human where they are a large
+ * part of the fabric. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "cluster/desired_internal.h"
+#include "cluster/port_index.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- places for what is held ----------------------------------------------------------------- */
-
-/* How many keys of one owner's networks a port may have while removals are held: pkeys.per_owner, or
- * as many as are in force. So held keys and new ones are one owner's together, and an answer that
- * lost his networks, or his VMs, is held whole. */
-
-/* Of one owner at one port. */
-struct held_place {
-    oneib_guid guid;
-    uint32_t owner;
-    size_t taken, limit; /* keys */
-};
-
-struct held_places {
-    struct held_place *items; /* owned; by port and owner; those in force */
-    size_t count, capacity;
-};
-
-/* The owner of a cluster's partition in force, as oned says, or the ledger where oned has the
- * network no more, or does not say whose it is; ONEIB_NO_ID: an operator's, or not known: it has no
- * limit. */
-static uint32_t held_owner(const struct oneib_desired_input *input, uint32_t network_id,
-                           oneib_pkey pkey)
-{
-    const struct oneib_network *network = oneib_cloud_network(input->cloud, network_id);
-    if (network && network->uid != ONEIB_NO_ID)
-        return oneib_network_is_operators(network) ? ONEIB_NO_ID : network->uid;
-    const struct oneib_ledger_network *entry = oneib_ledger_network(input->ledger, network_id);
-    const struct oneib_ledger_resting *resting = oneib_ledger_resting(input->ledger, pkey);
-    const uint32_t owner = entry ? entry->owner : resting ? resting->owner : ONEIB_NO_ID;
-    return owner == 0 ? ONEIB_NO_ID : owner;
-}
-
-ONEIB_ORDER_BY(compare_places, struct held_place, guid, owner);
-
-/* *owner: whose cluster the partition is, when that is a tenant. */
-static bool is_tenants(const struct oneib_desired_input *input,
-                       const struct oneib_partition *partition, uint32_t *owner)
-{
-    uint32_t network_id;
-    if (!oneib_cluster_name_parse(partition->name, &network_id))
-        return false;
-    *owner = held_owner(input, network_id, partition->pkey & ONEIB_PKEY_DEFAULT);
-    return *owner != ONEIB_NO_ID;
-}
-
-static void list_places(const struct oneib_desired_input *input, struct held_places *places)
-{
-    for (size_t i = 0; i < input->in_force->count; i++) {
-        const struct oneib_partition *partition = &input->in_force->items[i];
-        uint32_t owner;
-        if (!is_tenants(input, partition, &owner))
-            continue;
-        ONEIB_RESERVE(places->items, places->capacity, places->count + partition->member_count);
-        for (size_t j = 0; j < partition->member_count; j++)
-            if (partition->members[j].kind == ONEIB_MEMBER_GUID)
-                places->items[places->count++] = (struct held_place){
-                    .guid = partition->members[j].guid, .owner = owner, .limit = 1};
-    }
-}
-
-/* Of several of one port and owner one that knows how many they were. */
-static void add_up(struct held_places *places, size_t per_owner)
-{
-    size_t kept = 0;
-    ONEIB_SORT(places->items, places->count, compare_places);
-    for (size_t i = 0; i < places->count; i++) {
-        struct held_place *last = kept ? &places->items[kept - 1] : NULL;
-        if (last && compare_places(last, &places->items[i]) == 0)
-            last->limit++;
-        else
-            places->items[kept++] = places->items[i];
-    }
-    places->count = kept;
-    for (size_t i = 0; i < kept; i++)
-        if (places->items[i].limit < per_owner)
-            places->items[i].limit = per_owner;
-}
-
-/* The place of one that is in force; NULL: there is no limit. */
-static struct held_place *held_place(struct held_places *places, oneib_guid guid, uint32_t owner)
-{
-    const struct held_place wanted = {.guid = guid, .owner = owner};
-    return owner != ONEIB_NO_ID ? ONEIB_FIND(&wanted, places->items, places->count, compare_places)
-                                : NULL;
-}
-
-static void take_places(const struct oneib_desired_input *input,
-                        const struct oneib_partition_table *desired, struct held_places *places)
-{
-    for (size_t i = 0; i < desired->count; i++) {
-        const struct oneib_partition *partition = &desired->items[i];
-        uint32_t owner;
-        if (!is_tenants(input, partition, &owner))
-            continue;
-        for (size_t j = 0; j < partition->member_count; j++) {
-            struct held_place *place = held_place(places, partition->members[j].guid, owner);
-            if (place)
-                place->taken++;
-        }
-    }
-}
-
-/* input->in_force is there. What desired has takes its places. *places: zeroed. */
-static void count_places(const struct oneib_desired_input *input,
-                         const struct oneib_partition_table *desired, struct held_places *places)
-{
-    if (input->policy->per_owner_max == 0)
-        return;
-    list_places(input, places);
-    add_up(places, input->policy->per_owner_max);
-    take_places(input, desired, places);
-}
 
 /* A cluster's partition in one of the two tables, by network id. */
 struct cluster_partition {
@@ -133,10 +20,16 @@ struct name_index {
     size_t count, capacity;
 };
 
-/* Whose members vanish. */
-struct loser {
-    uint32_t user; /* ONEIB_NO_ID: operators */
-    size_t removed, total;
+/* A NIC that is on a host by its VM's document, and gets nothing there for want of an answer. */
+struct missing_nic {
+    uint32_t network_id; /* the cluster's */
+    uint64_t place;      /* the host's id, or the GUID of the NIC's own VF */
+    enum oneib_hold_reason reason;
+};
+
+struct missing_nics {
+    struct missing_nic *items; /* by network and place */
+    size_t count, capacity;
 };
 
 struct hold {
@@ -148,10 +41,8 @@ struct hold {
     bool taken[ONEIB_PKEY_COUNT];    /* keys that a partition of desired has, or waits for */
     oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
     size_t virtual_count, virtual_capacity;
-    struct held_places places;
-    struct loser *losers;
-    size_t loser_count;
-    size_t held;
+    struct missing_nics missing;
+    struct oneib_port_index ports;
 };
 
 ONEIB_ORDER_BY(compare_names, struct cluster_partition, network_id);
@@ -184,30 +75,160 @@ static bool has_guid(const struct oneib_partition *partition, oneib_guid guid)
            ONEIB_FIND(&wanted, partition->members, partition->member_count, oneib_member_compare);
 }
 
-/* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
-struct loss {
-    size_t *members;
-    size_t count;
-    size_t total; /* GUID members that it has */
+/* ---- what no answer says has ended ----------------------------------------------------------- */
+
+/* Why nothing is known of the members of the network; NONE: its own document was read, and with it
+ * every VM that it leases to (opennebula/pools.h). */
+static enum oneib_hold_reason network_reason(const struct oneib_desired_input *input,
+                                             uint32_t network_id)
+{
+    const struct oneib_network *network = oneib_cloud_network(input->cloud, network_id);
+    if (!network)
+        return ONEIB_HOLD_NETWORK_MISSING;
+    if (network->unreadable)
+        return ONEIB_HOLD_NETWORK_UNREADABLE;
+    return oneib_ledger_network(input->ledger, network_id) ? ONEIB_HOLD_NONE
+                                                           : ONEIB_HOLD_KEY_MISSING;
+}
+
+/* The network whose partition the NIC is in. */
+static uint32_t cluster_of(const struct hold *hold, const struct oneib_attachment *attachment)
+{
+    const struct oneib_cluster *cluster =
+        oneib_desired_cluster(hold->desired, attachment->network_id);
+    return cluster ? cluster->network_id : attachment->network_id;
+}
+
+static enum oneib_hold_reason nic_reason(const struct hold *hold,
+                                         const struct oneib_desired_binding *binding)
+{
+    const struct oneib_attachment *attachment =
+        &hold->input->cloud->attachments[binding->attachment];
+    const struct oneib_network *network =
+        oneib_cloud_network(hold->input->cloud, attachment->network_id);
+    if (!oneib_phase_has_place(attachment->phase) ||
+        !oneib_member_status_is_lack(binding->member_status))
+        return ONEIB_HOLD_NONE;
+    if (binding->member_status == ONEIB_MEMBER_STATUS_NO_HCA)
+        return ONEIB_HOLD_PORT_MISSING;
+    return network && network->unreadable
+               ? ONEIB_HOLD_NETWORK_UNREADABLE
+               : network_reason(hold->input, cluster_of(hold, attachment));
+}
+
+ONEIB_ORDER_BY(compare_missing, struct missing_nic, network_id, place, reason);
+
+static void add_missing(struct hold *hold, const struct oneib_desired_binding *binding,
+                        enum oneib_hold_reason reason)
+{
+    const struct oneib_attachment *attachment =
+        &hold->input->cloud->attachments[binding->attachment];
+    const uint64_t places[] = {
+        binding->host_id,
+        oneib_guid_encode(hold->policy->site, attachment->vm_id, attachment->nic_id)};
+    for (size_t i = 0; i < 2; i++)
+        ONEIB_APPEND(hold->missing.items, hold->missing.count, hold->missing.capacity,
+                     (struct missing_nic){cluster_of(hold, attachment), places[i], reason});
+}
+
+static void find_missing_nics(struct hold *hold)
+{
+    for (size_t i = 0; i < hold->desired->binding_count; i++) {
+        const struct oneib_desired_binding *binding = &hold->desired->bindings[i];
+        const enum oneib_hold_reason reason = nic_reason(hold, binding);
+        if (reason != ONEIB_HOLD_NONE)
+            add_missing(hold, binding, reason);
+    }
+    ONEIB_SORT(hold->missing.items, hold->missing.count, compare_missing);
+}
+
+/* The host whose port it is, also where no host reports it now; ONEIB_NO_ID: nobody knows. */
+static uint32_t host_of(const struct hold *hold, oneib_guid guid)
+{
+    const struct oneib_known_port *reported = oneib_port_index_find(&hold->ports, guid);
+    const struct oneib_ledger_port *known = oneib_ledger_port(hold->input->ledger, guid);
+    return reported ? reported->host->id : known ? known->host_id : ONEIB_NO_ID;
+}
+
+/* A host's document names its VMs, and each of them was read. */
+static bool was_answered(const struct hold *hold, oneib_guid guid)
+{
+    struct oneib_guid_parts parts;
+    return oneib_guid_in_site(guid, hold->policy->site) && oneib_guid_decode(guid, &parts)
+               ? oneib_cloud_has_vm(hold->input->cloud, parts.vm_id)
+               : oneib_cloud_host(hold->input->cloud, host_of(hold, guid)) != NULL;
+}
+
+/* What the NICs of the cluster that are missing say of the member; where nobody knows whose port it
+ * is, it may be that of any of them. */
+static enum oneib_hold_reason reason_by_nics(const struct hold *hold, uint32_t network_id,
+                                             oneib_guid guid)
+{
+    const struct missing_nics *missing = &hold->missing;
+    const bool is_vf = oneib_guid_in_site(guid, hold->policy->site);
+    const uint32_t host_id = is_vf ? ONEIB_NO_ID : host_of(hold, guid);
+    const bool is_anybodys = !is_vf && host_id == ONEIB_NO_ID;
+    const struct missing_nic wanted = {.network_id = network_id,
+                                       .place = is_vf         ? guid
+                                                : is_anybodys ? 0
+                                                              : host_id};
+    const size_t first =
+        ONEIB_LOWER_BOUND(i, missing->count, compare_missing(&missing->items[i], &wanted) < 0);
+    return first < missing->count && missing->items[first].network_id == network_id &&
+                   (is_anybodys || missing->items[first].place == wanted.place)
+               ? missing->items[first].reason
+               : ONEIB_HOLD_NONE;
+}
+
+/* NONE: something says that the member has ended. A key that rests is no network's any more. */
+static enum oneib_hold_reason hold_reason(const struct hold *hold, uint32_t network_id,
+                                          oneib_pkey pkey, oneib_guid guid)
+{
+    if (oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count, guid) ||
+        oneib_ledger_resting(hold->input->ledger, pkey))
+        return ONEIB_HOLD_NONE;
+    const enum oneib_hold_reason by_nics = reason_by_nics(hold, network_id, guid);
+    return by_nics != ONEIB_HOLD_NONE || was_answered(hold, guid)
+               ? by_nics
+               : network_reason(hold->input, network_id);
+}
+
+/* A member of a partition in force that is missing from an answer. */
+struct missing_member {
+    size_t index;
+    enum oneib_hold_reason reason;
 };
 
-/* after: the partition of the same name in desired, NULL when there is none. What fenced hosts have
- * lost is meant. */
-static void find_loss(const struct hold *hold, const struct oneib_partition *before,
+/* What the partition of in_force loses: an array owned by the caller. */
+struct loss {
+    struct missing_member *members;
+    size_t count;
+    size_t total; /* GUID members that it has, without those that have ended */
+};
+
+/* after: the partition of the same name in desired, NULL when there is none. */
+static void find_loss(const struct hold *hold, const struct cluster_partition *cluster,
                       const struct oneib_partition *after, struct loss *loss)
 {
+    const struct oneib_partition *before = &hold->in_force->items[cluster->index];
     *loss = (struct loss){0};
     loss->members = oneib_alloc(before->member_count + 1, sizeof *loss->members);
     for (size_t i = 0; i < before->member_count; i++) {
-        if (before->members[i].kind != ONEIB_MEMBER_GUID ||
-            oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count,
-                             before->members[i].guid))
+        const struct oneib_member *member = &before->members[i];
+        if (member->kind != ONEIB_MEMBER_GUID)
             continue;
-        loss->total++;
-        if (!has_guid(after, before->members[i].guid))
-            loss->members[loss->count++] = i;
+        const bool stays = has_guid(after, member->guid);
+        const enum oneib_hold_reason reason =
+            stays ? ONEIB_HOLD_NONE
+                  : hold_reason(hold, cluster->network_id, before->pkey & ONEIB_PKEY_DEFAULT,
+                                member->guid);
+        loss->total += stays || reason != ONEIB_HOLD_NONE;
+        if (reason != ONEIB_HOLD_NONE)
+            loss->members[loss->count++] = (struct missing_member){i, reason};
     }
 }
+
+/* ---- too many of them ------------------------------------------------------------------------ */
 
 static const struct oneib_partition *desired_partition(const struct hold *hold, uint32_t network_id)
 {
@@ -215,74 +236,22 @@ static const struct oneib_partition *desired_partition(const struct hold *hold, 
     return index == SIZE_MAX ? NULL : &hold->desired->table.items[index];
 }
 
-static uint32_t user_of(const struct hold *hold, const struct cluster_partition *cluster)
+static bool is_too_much(const struct hold *hold)
 {
-    return held_owner(hold->input, cluster->network_id,
-                      hold->in_force->items[cluster->index].pkey & ONEIB_PKEY_DEFAULT);
-}
-
-ONEIB_ORDER_BY(compare_losers, struct loser, user);
-
-static void add_up_losers(struct hold *hold)
-{
-    size_t kept = 0;
-    ONEIB_SORT(hold->losers, hold->loser_count, compare_losers);
-    for (size_t i = 0; i < hold->loser_count; i++) {
-        struct loser *last = kept ? &hold->losers[kept - 1] : NULL;
-        if (last && compare_losers(last, &hold->losers[i]) == 0) {
-            last->removed += hold->losers[i].removed;
-            last->total += hold->losers[i].total;
-        } else {
-            hold->losers[kept++] = hold->losers[i];
-        }
-    }
-    hold->loser_count = kept;
-}
-
-static void measure(struct hold *hold)
-{
-    hold->losers = oneib_alloc(hold->before.count + 1, sizeof *hold->losers);
+    size_t missing = 0, total = 0;
     for (size_t i = 0; i < hold->before.count; i++) {
         const struct cluster_partition *cluster = &hold->before.items[i];
-        struct loser *loser = &hold->losers[hold->loser_count++];
         struct loss loss;
-        find_loss(hold, &hold->in_force->items[cluster->index],
-                  desired_partition(hold, cluster->network_id), &loss);
-        *loser = (struct loser){
-            .user = user_of(hold, cluster), .removed = loss.count, .total = loss.total};
+        find_loss(hold, cluster, desired_partition(hold, cluster->network_id), &loss);
+        missing += loss.count;
+        total += loss.total;
         free(loss.members);
     }
-    add_up_losers(hold);
+    return missing >= hold->policy->hold_minimum &&
+           (double)missing > hold->policy->hold_share * (double)total;
 }
 
-static struct loser sum_of(const struct hold *hold)
-{
-    struct loser sum = {0};
-    for (size_t i = 0; i < hold->loser_count; i++) {
-        sum.removed += hold->losers[i].removed;
-        sum.total += hold->losers[i].total;
-    }
-    return sum;
-}
-
-/* The user who loses most; nobody: that is operators, who lose nothing. */
-static struct loser greatest_user(const struct hold *hold)
-{
-    struct loser greatest = {.user = ONEIB_NO_ID};
-    for (size_t i = 0; i < hold->loser_count; i++)
-        if (hold->losers[i].user != ONEIB_NO_ID && hold->losers[i].removed > greatest.removed)
-            greatest = hold->losers[i];
-    return greatest;
-}
-
-/* Nobody's removal is held for what one user has lost alone; an answer that is wrong costs others
- * as much. */
-static bool others_lose_as_much(const struct hold *hold, const struct loser *sum,
-                                const struct loser *greatest)
-{
-    return (double)(sum->removed - greatest->removed) >=
-           hold->policy->hold_share * (double)(sum->total - greatest->total);
-}
+/* ---- putting back ---------------------------------------------------------------------------- */
 
 static void index_desired(struct hold *hold)
 {
@@ -320,19 +289,6 @@ static bool take_room(struct hold *hold, oneib_guid guid)
     return true;
 }
 
-/* One more of the owner's keys on the port; what he has started since counts as well. */
-static bool take_place(struct hold *hold, oneib_guid guid, uint32_t owner)
-{
-    struct held_place *place = held_place(&hold->places, guid, owner);
-    if (place && place->taken >= place->limit)
-        return false;
-    if (!take_room(hold, guid))
-        return false;
-    if (place)
-        place->taken++;
-    return true;
-}
-
 static enum oneib_membership held_membership(const struct hold *hold, uint32_t network_id,
                                              const struct oneib_member *member)
 {
@@ -349,18 +305,22 @@ static bool is_made_full(const struct hold *hold, const struct oneib_member *mem
 static void put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
                      const struct loss *loss, size_t target)
 {
-    const uint32_t owner = held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
+    struct oneib_desired *desired = hold->desired;
     for (size_t i = 0; i < loss->count; i++) {
-        struct oneib_member member = before->members[loss->members[i]];
+        struct oneib_member member = before->members[loss->members[i].index];
         member.membership = (uint8_t)held_membership(hold, network_id, &member);
         if (is_made_full(hold, &member) ||
             oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
-            !take_place(hold, member.guid, owner))
+            !take_room(hold, member.guid))
             continue;
-        oneib_partition_add_member(&hold->desired->table.items[target], member);
-        hold->held++;
+        oneib_partition_add_member(&desired->table.items[target], member);
+        ONEIB_APPEND(desired->held, desired->held_count, desired->held_capacity,
+                     (struct oneib_held_removal){.member = member.guid,
+                                                 .host_id = host_of(hold, member.guid),
+                                                 .pkey = before->pkey & ONEIB_PKEY_DEFAULT,
+                                                 .reason = loss->members[i].reason});
     }
-    oneib_partition_sort_members(&hold->desired->table.items[target]);
+    oneib_partition_sort_members(&desired->table.items[target]);
 }
 
 /* A partition that is to stay, still empty. Returns its index. */
@@ -399,7 +359,7 @@ static void hold_partition(struct hold *hold, const struct cluster_partition *cl
         return;
 
     struct loss loss;
-    find_loss(hold, before, after, &loss);
+    find_loss(hold, cluster, after, &loss);
     if (!after)
         target = keep_partition(hold, before);
     put_back(hold, before, cluster->network_id, &loss, target);
@@ -419,28 +379,25 @@ static void restore_order(struct oneib_partition_table *table)
     ONEIB_SORT(table->items, kept, oneib_partition_compare_keys);
 }
 
+ONEIB_ORDER_BY(compare_held, struct oneib_held_removal, pkey, member);
+
 static void hold_removals(struct hold *hold)
 {
     index_names(hold->in_force, &hold->before);
     index_names(&hold->desired->table, &hold->after);
-    measure(hold);
-    const struct loser sum = sum_of(hold);
-    if (sum.removed < hold->policy->hold_minimum ||
-        (double)sum.removed <= hold->policy->hold_share * (double)sum.total)
+    oneib_port_index_make(hold->input->cloud, &hold->ports);
+    find_missing_nics(hold);
+    if (!is_too_much(hold))
         return;
 
-    const struct loser greatest = greatest_user(hold);
-    const bool all = others_lose_as_much(hold, &sum, &greatest);
     index_desired(hold);
-    count_places(hold->input, &hold->desired->table, &hold->places);
     for (size_t i = 0; i < hold->before.count; i++)
-        if (all || user_of(hold, &hold->before.items[i]) == greatest.user)
-            hold_partition(hold, &hold->before.items[i]);
+        hold_partition(hold, &hold->before.items[i]);
     restore_order(&hold->desired->table);
+    ONEIB_SORT(hold->desired->held, hold->desired->held_count, compare_held);
 }
 
-void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
-                         size_t *held)
+void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired)
 {
     struct hold *hold = oneib_alloc(1, sizeof *hold);
     hold->input = input;
@@ -448,11 +405,17 @@ void oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_d
     hold->policy = input->policy;
     hold->desired = desired;
     hold_removals(hold);
-    *held = hold->held;
     free(hold->before.items);
     free(hold->after.items);
     free(hold->virtual_members);
-    free(hold->losers);
-    free(hold->places.items);
+    free(hold->missing.items);
+    oneib_port_index_clear(&hold->ports);
     free(hold);
+}
+
+const struct oneib_held_removal *oneib_held_removal(const struct oneib_desired *desired,
+                                                    oneib_pkey pkey, oneib_guid member)
+{
+    const struct oneib_held_removal wanted = {.member = member, .pkey = pkey};
+    return ONEIB_FIND(&wanted, desired->held, desired->held_count, compare_held);
 }

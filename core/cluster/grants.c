@@ -266,19 +266,30 @@ ONEIB_ORDER(compare_placed, struct placed,
 
 /* ---- held removals --------------------------------------------------------------------------- */
 
-/* A positive sign that the host has it no more: the VM's own document says so, or the network's
- * leases do. A VM or a network that is missing from a reading is none. */
-static bool has_ended(const struct oneib_cloud *cloud, const struct oneib_grant *grant,
-                      uint32_t host_id)
+/* What the VM's own document says; *known: it was read. */
+static bool is_on_host(const struct oneib_grants_input *input, const struct oneib_grant *grant,
+                       uint32_t host_id, bool *known)
 {
-    if (!oneib_cloud_has_vm(cloud, grant->vm_id))
-        return false;
-    const struct oneib_attachment *attachment = oneib_cloud_nic(cloud, grant->vm_id, grant->nic_id);
-    if (!attachment || attachment->network_id != grant->network_id || attachment->unleased ||
-        !oneib_phase_has_place(attachment->phase))
-        return true;
-    return attachment->host_id != host_id &&
-           !(attachment->phase == ONEIB_MIGRATING && attachment->source_host_id == host_id);
+    const struct oneib_attachment *attachment =
+        oneib_cloud_nic(input->cloud, grant->vm_id, grant->nic_id);
+    *known = attachment || oneib_cloud_has_vm(input->cloud, grant->vm_id);
+    return attachment && attachment->network_id == grant->network_id &&
+           oneib_phase_has_place(attachment->phase) &&
+           oneib_member_status_is_lack(
+               input->desired->member_statuses[attachment - input->cloud->attachments]) &&
+           (attachment->host_id == host_id ||
+            (attachment->phase == ONEIB_MIGRATING && attachment->source_host_id == host_id));
+}
+
+/* Of a VM that was not read its network's own document tells, and its host's: what these lease to,
+ * or have, was read. */
+static bool has_ended(const struct oneib_grants_input *input, const struct oneib_grant *grant,
+                      uint32_t host_id, enum oneib_hold_reason reason)
+{
+    bool known;
+    const bool is_there = is_on_host(input, grant, host_id, &known);
+    return !is_there && (known || reason == ONEIB_HOLD_PORT_MISSING ||
+                         oneib_cloud_host(input->cloud, host_id) != NULL);
 }
 
 /* The partition that the removal hold kept for the grant's network. A reservation that is gone
@@ -305,13 +316,12 @@ static oneib_guid guid_of_port(const struct oneib_cloud *cloud, uint32_t host_id
     return 0;
 }
 
-/* As what the port, or the VF, is in the partition: in *membership. */
-static bool is_listed(const struct oneib_partition *partition, oneib_guid port, oneib_guid vf,
-                      uint8_t *membership)
+/* As what the GUID is in the partition: in *membership. */
+static bool is_listed(const struct oneib_partition *partition, oneib_guid guid, uint8_t *membership)
 {
     for (size_t i = 0; i < partition->member_count; i++) {
         const struct oneib_member *member = &partition->members[i];
-        if (member->kind != ONEIB_MEMBER_GUID || (member->guid != port && member->guid != vf))
+        if (member->kind != ONEIB_MEMBER_GUID || member->guid != guid)
             continue;
         *membership = member->membership;
         return true;
@@ -319,18 +329,37 @@ static bool is_listed(const struct oneib_partition *partition, oneib_guid port, 
     return false;
 }
 
-/* Whether the port still has the key; a host that is missing from a reading has no port that could
- * be looked for, and its members were held with all others. */
+/* The held removal that is the grant's member; a host that is missing from a reading has no port that
+ * could be looked for. NULL: none. */
+static const struct oneib_held_removal *held_removal(const struct oneib_grants_input *input,
+                                                     uint32_t host_id,
+                                                     const struct oneib_grant *grant)
+{
+    const struct oneib_desired *desired = input->desired;
+    const bool host_is_known = oneib_cloud_host(input->cloud, host_id) != NULL;
+    const oneib_guid port = guid_of_port(input->cloud, host_id, grant);
+    for (size_t i = 0; i < desired->held_count; i++) {
+        const struct oneib_held_removal *held = &desired->held[i];
+        const bool is_its = held->member == port || held->member == grant->guid ||
+                            (!port && held->host_id == host_id) ||
+                            (!host_is_known && held->host_id == ONEIB_NO_ID);
+        if (held->pkey == grant->pkey && is_its)
+            return held;
+    }
+    return NULL;
+}
+
+/* Whether the grant stays; it gets no wider than what is held. */
 static bool keeps_its_key(const struct oneib_grants_input *input, uint32_t host_id,
                           struct oneib_grant *grant)
 {
+    const struct oneib_held_removal *held = held_removal(input, host_id, grant);
     const struct oneib_partition *partition =
         oneib_partition_table_find(&input->desired->table, grant->pkey);
-    if (!partition || !is_still_its(input, partition, grant->network_id))
-        return false;
-    uint8_t membership = ONEIB_FULL;
-    if (oneib_cloud_host(input->cloud, host_id) &&
-        !is_listed(partition, guid_of_port(input->cloud, host_id, grant), grant->guid, &membership))
+    uint8_t membership;
+    if (!held || !partition || !is_still_its(input, partition, grant->network_id) ||
+        has_ended(input, grant, host_id, held->reason) ||
+        !is_listed(partition, held->member, &membership))
         return false;
     grant->limited |= membership != ONEIB_FULL;
     return true;
@@ -346,12 +375,11 @@ static bool is_whole(const struct oneib_grant *grant)
 static void hold_grant(struct work *work, size_t bindings, uint32_t host_id,
                        struct oneib_grant grant)
 {
-    struct placed held = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
-    if (!is_whole(&grant) || ONEIB_FIND(&held, work->placed, bindings, compare_placed) ||
-        has_ended(work->input->cloud, &grant, host_id) ||
-        !keeps_its_key(work->input, host_id, &held.grant))
+    struct placed placed = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
+    if (!is_whole(&grant) || ONEIB_FIND(&placed, work->placed, bindings, compare_placed) ||
+        !keeps_its_key(work->input, host_id, &placed.grant))
         return;
-    ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, held);
+    ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, placed);
 }
 
 /* What a daemon before this one has granted, as the node tells it: of that VF alone. */
@@ -387,7 +415,7 @@ static void hold_node(struct work *work, size_t bindings,
 static void hold_grants(struct work *work)
 {
     const size_t bindings = work->placed_count;
-    for (size_t i = 0; work->input->held > 0 && i < work->input->node_count; i++)
+    for (size_t i = 0; work->input->desired->held_count > 0 && i < work->input->node_count; i++)
         hold_node(work, bindings, &work->input->nodes[i]);
 }
 

@@ -93,7 +93,6 @@ struct oneib_grants_input {
     const struct oneib_cloud *cloud;         /* sorted */
     const struct oneib_policy *policy;       /* the site, for GUIDs */
     const struct oneib_desired *desired;     /* after the removal hold */
-    size_t held;                             /* removals held back */
     const struct oneib_node_snapshot *nodes; /* by host id */
     size_t node_count;
     const struct oneib_subnet *subnet; /* NULL: not known; for GUIDs of ports that it has */
@@ -106,10 +105,9 @@ struct oneib_grants_input {
  * GUID that is not NONE or DEFERRED, nor was another host granted it before and has not reported
  * since. While
  * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the
- * NIC; then nobody's, until it follows a list that says so; then the other host's. Where
- * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
- * still has that key in desired->table stays granted, unless the VM's own document says that it has
- * ended or that the NIC is gone. A VF that is a port of its own (mlx5) has a GUID that the subnet
+ * NIC; then nobody's, until it follows a list that says so; then the other host's. What a node was
+ * sent (or, when nothing was sent yet, has open) and whose removal is held (desired->held) stays
+ * granted, unless something says that this NIC has ended there. A VF that is a port of its own (mlx5) has a GUID that the subnet
  * manager lets two ports have: there a silent host that oned has given up keeps it, too, unless it
  * is fenced, and so does a port of the fabric that is none of the hosts' that may have it (`twice`,
  * and the finding guid-twice). What a node is only assumed to have been sent keeps a GUID from

@@ -74,6 +74,7 @@ struct oneib_news_item {
     char partition[ONEIB_PARTITION_NAME_SIZE]; /* without a VM: its name in opensm's file */
     uint8_t old_membership;                    /* CHANGED */
     uint8_t member_status;                     /* BECAUSE_MEMBER_STATUS */
+    uint8_t hold_reason;                       /* enum oneib_hold_reason, HELD_BACK */
     oneib_pkey other_pkey;
     uint32_t other_host, other_network;
     oneib_guid other_guid;

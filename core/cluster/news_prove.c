@@ -162,25 +162,19 @@ static bool others_have(const struct member_ports *ports, const struct oneib_ros
     return ONEIB_FIND(&wanted, ports->items, ports->count, compare_places) != NULL;
 }
 
-static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, oneib_guid guid)
+static bool names_static(const struct work *work, const struct oneib_roster_line *line)
 {
+    const struct oneib_cloud *cloud = work->evidence->cloud;
+    const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
+    uint32_t network_id;
+    if (!oneib_cluster_name_parse(partition->name, &network_id))
+        return true;
     const struct oneib_network *network = oneib_cloud_network(cloud, network_id);
     const struct oneib_network *rules = network ? oneib_network_rules(cloud, network) : NULL;
     for (size_t i = 0; rules && i < rules->static_count; i++)
-        if (rules->static_members[i].guid == guid)
+        if (rules->static_members[i].guid == line->member)
             return true;
     return false;
-}
-
-/* Whom the hold puts back, it puts into the partition of the same name. Whoever else is listed
- * there is so for a NIC or as a static member. */
-static bool is_held(const struct work *work, const struct member_ports *ports,
-                    const struct oneib_roster_line *line)
-{
-    const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
-    uint32_t network_id;
-    return oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
-           !names_static(work->evidence->cloud, network_id, line->member);
 }
 
 static void prove_removal(const struct work *work, struct member_ports *ports,
@@ -195,8 +189,14 @@ static void prove_removal(const struct work *work, struct member_ports *ports,
         item->proof = proof_of_removal(work, &item->line);
         return;
     }
+    const struct oneib_held_removal *held =
+        oneib_held_removal(work->evidence->desired, item->line.pkey, item->line.member);
     list_ports(work, ports);
-    item->proof = is_held(work, ports, &item->line) ? ONEIB_PROOF_HELD_BACK : ONEIB_PROOF_OTHERS;
+    item->hold_reason = held ? held->reason : ONEIB_HOLD_NONE;
+    item->proof = others_have(ports, &item->line)   ? ONEIB_PROOF_OTHERS
+                  : held                            ? ONEIB_PROOF_HELD_BACK
+                  : names_static(work, &item->line) ? ONEIB_PROOF_OTHERS
+                                                    : ONEIB_PROOF_AWAITED;
 }
 
 static bool is_waited_for(const struct oneib_news_item *item)

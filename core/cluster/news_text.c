@@ -106,7 +106,7 @@ static void append_member_status(const struct oneib_news_item *item, struct onei
     const char *name = oneib_member_status_name((enum oneib_member_status)item->member_status);
     if (item->kind == ONEIB_NEWS_ADDED)
         oneib_text_printf(text, "was refused before, %s", name);
-    else if (item->kind == ONEIB_NEWS_REMOVED)
+    else if (is_leaving(item))
         oneib_text_printf(text, "is refused now, %s", name);
     else
         oneib_text_append(text, name);
@@ -168,6 +168,23 @@ void oneib_news_append_reason(const struct oneib_cloud *cloud, const struct onei
 
 /* ---- whether the ports bear it out ----------------------------------------------------------- */
 
+static const char *hold_text(enum oneib_hold_reason reason)
+{
+    switch (reason) {
+    case ONEIB_HOLD_NONE:
+        break;
+    case ONEIB_HOLD_NETWORK_MISSING:
+        return "held back: OpenNebula's answers lack its network";
+    case ONEIB_HOLD_NETWORK_UNREADABLE:
+        return "held back: its network cannot be read";
+    case ONEIB_HOLD_KEY_MISSING:
+        return "held back: the ledger lacks its network's P_Key";
+    case ONEIB_HOLD_PORT_MISSING:
+        return "held back: its host does not report the port";
+    }
+    return NULL;
+}
+
 static const char *proof_text(const struct oneib_news_item *item, bool fresh)
 {
     const bool leaves = is_leaving(item);
@@ -192,7 +209,7 @@ static const char *proof_text(const struct oneib_news_item *item, bool fresh)
     case ONEIB_PROOF_OTHERS:
         return "the port keeps the key for its other members";
     case ONEIB_PROOF_HELD_BACK:
-        return "held back: too many removals at once";
+        return hold_text((enum oneib_hold_reason)item->hold_reason);
     }
     return NULL;
 }

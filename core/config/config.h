@@ -183,10 +183,10 @@ struct oneib_config {
     } default_partition;
 
     struct {
-        /* removal_hold.share, 0-1: when more than this share of members would be removed at once,
-         * the removals are held; default 0.5 */
+        /* removal_hold.share, 0-1: when more than this share of members is missing from answers
+         * at once, the removals are held; default 0.5 */
         double share;
-        /* removal_hold.minimum: fewer removals than this are never held; default 16 */
+        /* removal_hold.minimum: fewer missing members than this are never held; default 16 */
         uint32_t minimum;
     } removal_hold;
 

@@ -38,7 +38,6 @@ struct oneib_snapshot {
     struct oneib_error subnet_error; /* why not, when it is not known */
     struct oneib_vports vports;      /* of it; what hosts have reported is the caller's to say */
     struct oneib_desired desired;    /* table after the removal hold */
-    size_t held;                     /* removals held back */
     struct oneib_text rendered;      /* oneib_sm_render() of it */
     bool changed;                    /* it differs from what was seen */
 };

@@ -194,7 +194,7 @@ static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool 
     say_lost(snapshot);
 
     if (has_table && !force)
-        oneib_removals_hold(&input, &snapshot->desired, &snapshot->held);
+        oneib_removals_hold(&input, &snapshot->desired);
     settle(sm, snapshot);
     return 0;
 }

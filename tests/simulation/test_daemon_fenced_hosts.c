@@ -61,20 +61,6 @@ static void recreate_all(void)
         MUST(lab_vm_state(scene(), vms[i], 1, 0, &err)); /* PENDING */
 }
 
-static void removals_of_a_host_that_is_merely_in_error_are_held_until_it_is_fenced(void **state)
-{
-    (void)state;
-    begin_with_many();
-    daemon_end(); /* it sees them go at once: one after the other they would not be many */
-    recreate_all();
-    daemon_start_with(NULL, NULL, HOLD);
-    await_metric_at_least("oneib_members_held", CLUSTERS);
-    stays_holding(FAILED, FULL(400), 2000);
-    must_say(ONEIB(0, "fence", FAILED_NAME)->out, "is fenced");
-    await_metric("oneib_members_held", 0);
-    await_no_member(FAILED);
-}
-
 static void removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere(void **state)
 {
     (void)state;
@@ -88,6 +74,7 @@ static void removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere(v
         MUST(lab_vm_running(scene(), vms[i], &err));
         await_holds(2, FULL(400 + i));
     }
+    assert_false(daemon_said("held back"));
     assert_false(daemon_said("removals are held"));
     assert_int_equal((int)metric("oneib_members_held"), 0);
 }
@@ -223,8 +210,6 @@ static void a_standbys_port_that_a_node_reports_is_not_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DAEMON_CASE(daemon_raise_watching,
-                    removals_of_a_host_that_is_merely_in_error_are_held_until_it_is_fenced),
         DAEMON_CASE(daemon_raise_watching,
                     removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere),
         DAEMON_CASE(daemon_raise_watching, a_fenced_port_is_closed_again_while_oned_hangs),

@@ -200,19 +200,18 @@ static void a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new(void
     assert_false(port_holds(1, FULL(RED)));
 }
 
-static void a_mass_removal_is_held_until_sync_force_then_it_goes_on(void **state)
+static void what_an_answer_lacks_is_held_until_sync_force_then_it_goes_on(void **state)
 {
     (void)state;
-    scene();
-    uint32_t network = red_network(), vms[SCENE_HOSTS];
+    struct lab *lab = scene();
+    uint32_t network = red_network();
     daemon_start_with(NULL, NULL, "removal_hold: { share = 0.5; minimum = 3; };");
     for (uint32_t i = 0; i < SCENE_HOSTS; i++) {
-        vms[i] = scene_vm(network, i);
+        scene_vm(network, i);
         await_holds(i, FULL(RED));
     }
-    daemon_kill(); /* all at once: while nobody looks */
-    for (uint32_t i = 0; i < SCENE_HOSTS; i++)
-        scene_end_vm(vms[i]);
+    daemon_kill();
+    MUST(lab_fault(lab, "empty-pools", 1000, 0, &err));
     daemon_start();
     await_metric("oneib_members_held", SCENE_HOSTS);
     await_health(503, "4 removals are held");
@@ -224,6 +223,7 @@ static void a_mass_removal_is_held_until_sync_force_then_it_goes_on(void **state
     for (uint32_t i = 0; i < SCENE_HOSTS; i++)
         assert_false(port_holds(i, FULL(RED)));
     await_metric("oneib_members_held", 0);
+    MUST(lab_fault(lab, "empty-pools", 0, 0, &err));
     scene_vm(network, 2);
     await_holds(2, FULL(RED));
 }
@@ -707,7 +707,7 @@ int main(void)
         STOPPED(a_nic_that_is_attached_is_a_member_until_it_is_detached),
         WATCHING(a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new),
         STOPPED(who_is_beyond_the_owners_limit_is_counted_while_it_waits),
-        STOPPED(a_mass_removal_is_held_until_sync_force_then_it_goes_on),
+        STOPPED(what_an_answer_lacks_is_held_until_sync_force_then_it_goes_on),
         WATCHING(members_that_no_subnet_manager_serves_are_counted_and_said_once),
         WATCHING(hosts_are_told_their_free_vfs_and_their_switch),
         WATCHING(a_migrating_vm_takes_a_vf_of_both_hosts),

@@ -291,10 +291,9 @@ static inline void compute(struct scene *scene)
 static inline size_t hold_removals_of(struct scene *scene)
 {
     struct oneib_desired_input input = input_of(scene);
-    size_t held = 12345;
     input.in_force = &scene->in_force;
-    oneib_removals_hold(&input, &scene->desired, &held);
-    return held;
+    oneib_removals_hold(&input, &scene->desired);
+    return scene->desired.held_count;
 }
 
 static inline enum oneib_member_status member_status_of(const struct scene *scene, uint32_t vm_id,

@@ -171,7 +171,6 @@ static inline void grant_all(struct grant_scene *played)
     const struct oneib_grants_input input = {.cloud = &scene->cloud,
                                              .policy = &scene->policy,
                                              .desired = &scene->desired,
-                                             .held = played->held,
                                              .nodes = played->snapshots,
                                              .node_count = played->node_count,
                                              .subnet = scene->has_subnet ? &scene->subnet : NULL,

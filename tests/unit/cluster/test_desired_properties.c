@@ -724,11 +724,14 @@ static void the_hold_lets_nobody_in(void **state)
         put_into_force(scene);
         for (size_t j = 0; j < scene->cloud.attachment_count; j++) {
             struct oneib_attachment *nic = &scene->cloud.attachments[j];
-            if (chance(&source, 2))
+            if (chance(&source, 4))
                 nic->phase = ONEIB_ABSENT;
             else if (chance(&source, 8))
                 nic->network_id = (uint32_t)random_below(&source, NETWORKS + 1);
         }
+        for (size_t j = 0; j < scene->cloud.host_count; j++)
+            if (chance(&source, 2))
+                scene->cloud.hosts[j].port_count = 0;
         if (chance(&source, 2))
             switch_some(scene, &source);
         compute(scene);

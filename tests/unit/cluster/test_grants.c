@@ -498,16 +498,16 @@ static void of_a_vms_nics_those_that_are_gone_are_not_held(void **state)
     assert_null(granted(played, 1, 4, 4));
 }
 
-static void an_empty_answer_about_vms_takes_no_grants(void **state)
+static void of_vms_that_no_network_leases_to_nothing_is_held(void **state)
 {
     struct grant_scene *played = *state;
     begin_hold(played);
     played->scene.cloud.attachment_count = 0;
     know_vms(played, NULL, 0);
     grant_all(played);
-    assert_int_equal(played->held, 2);
-    assert_non_null(granted(played, 1, 4, 0));
-    assert_non_null(granted(played, 2, 5, 0));
+    assert_int_equal(played->held, 0);
+    assert_null(granted(played, 1, 4, 0));
+    assert_null(granted(played, 2, 5, 0));
 }
 
 static void an_empty_answer_about_hosts_takes_no_grants(void **state)
@@ -551,10 +551,13 @@ static void a_nic_or_a_lease_that_is_gone_is_not_held(void **state)
 {
     struct grant_scene *played = *state;
     begin_hold(played);
-    played->scene.cloud.attachments[0] = played->scene.cloud.attachments[1];
-    played->scene.cloud.attachment_count = 1;
-    played->scene.cloud.attachments[0].unleased = true;
+    add_node(played, 3);
+    add_nic(&played->scene, 6, 0, 7, 3);
+    add_guid(&played->scene, &played->scene.in_force.items[0], port_of(3), ONEIB_FULL);
+    drop_nic(played, 4, 0);
+    played->scene.cloud.attachments[0].unleased = true; /* of VM 5 */
     know_vms(played, (const uint32_t[]){4}, 1);
+    lose_networks(played);
     grant_all(played);
     assert_true(played->held > 0);
     assert_null(granted(played, 1, 4, 0));
@@ -604,7 +607,7 @@ static void a_key_that_is_anothers_now_is_not_held(void **state)
     add_nic(&played->scene, 6, 0, 9, 3);
     add_network(&played->scene, 10, 0x102);
     add_nic(&played->scene, 7, 0, 10, 2);
-    PUT_IN_FORCE(played, "one10", 0x102, port_of(1), port_of(2), port_of(3), port_of(4));
+    PUT_IN_FORCE(played, "one11", 0x103, port_of(61), port_of(62), port_of(63), port_of(64));
     oneib_cloud_sort(&played->scene.cloud);
     know_vms(played, NULL, 0);
     grant_all(played);
@@ -907,7 +910,7 @@ int main(void)
         GRANT_TEST(held_members_stay_granted),
         GRANT_TEST(held_members_stay_granted_beside_those_that_are_desired),
         GRANT_TEST(of_a_vms_nics_those_that_are_gone_are_not_held),
-        GRANT_TEST(an_empty_answer_about_vms_takes_no_grants),
+        GRANT_TEST(of_vms_that_no_network_leases_to_nothing_is_held),
         GRANT_TEST(an_empty_answer_about_hosts_takes_no_grants),
         GRANT_TEST(without_a_hold_nothing_stays),
         GRANT_TEST(a_vm_that_says_that_it_has_ended_is_not_held),

@@ -203,6 +203,14 @@ static void forget_nic(uint32_t vm_id, unsigned nic_id)
     cloud->attachment_count--;
 }
 
+static void lose_port(uint32_t host_id)
+{
+    struct oneib_cloud *cloud = &story.scene->cloud;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].id == host_id)
+            cloud->hosts[i].port_count = 0;
+}
+
 /* oned has no such VM any more. */
 static void forget_vm(uint32_t vm_id)
 {
@@ -784,17 +792,16 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
     add_nic(scene, 20, 0, 5, 1); /* who stays there has another key */
     settle();
     scene->policy.hold_minimum = 2;
-    for (uint32_t i = 1; i <= 3; i++)
-        forget_nic(10 + i, 0);
+    scene->cloud.networks[0].unreadable = true;
     reconcile();
-    assert_int_equal(story.held, 3);
-    ASSERT_NEWS(3);
-    for (size_t i = 0; i < 3; i++)
-        assert_non_null(strstr(said(i), "; held back: too many removals at once"));
+    assert_int_equal(story.held, 4);
+    ASSERT_NEWS(4);
+    for (size_t i = 0; i < 4; i++)
+        assert_non_null(strstr(said(i), "; held back: its network cannot be read"));
     turn_over();
     scene->policy.hold_minimum = 2;
     reconcile();
-    assert_int_equal(story.held, 3);
+    assert_int_equal(story.held, 4);
     ASSERT_NEWS(0);
     /* The hold is lifted; the ports do not obey at once. */
     turn_over();
@@ -803,10 +810,11 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
     ASSERT_NEWS(0);
     turn_over();
     reconcile();
-    ASSERT_NEWS(3);
-    assert_string_equal(said(0), "member gone: network 4 \"red\" 0x0100 full, VM 11 NIC 0 on host "
-                                 "\"node1\", port 0x0002c90300000001: NIC detached; gone from the "
-                                 "port");
+    ASSERT_NEWS(4);
+    assert_string_equal(said(0),
+                        "member gone: network 4 \"red\" 0x0100 full, VM 11 NIC 0 on host "
+                        "\"node1\", port 0x0002c90300000001: is refused now, no-key; gone from the "
+                        "port");
     turn_over();
     reconcile();
     ASSERT_NEWS(0);
@@ -821,15 +829,16 @@ static void what_another_nic_on_the_port_has_is_not_held_back(void **state)
         add_nic(scene, 10 + i, 0, RED, 6 - i);
     settle();
     scene->policy.hold_minimum = 2;
-    for (uint32_t i = 1; i <= 4; i++)
-        forget_nic(10 + i, 0);
+    forget_nic(11, 0);
+    for (uint32_t host = 2; host <= 4; host++)
+        lose_port(host);
     reconcile();
     assert_int_equal(story.held, 3);
     ASSERT_NEWS(4);
     assert_non_null(strstr(said(0), "VM 11 NIC 0 on host \"node5\""));
     assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
     for (size_t i = 1; i < 4; i++)
-        assert_non_null(strstr(said(i), "; held back: too many removals at once"));
+        assert_non_null(strstr(said(i), "; held back: its host does not report the port"));
 }
 
 static void what_is_a_static_members_is_not_held_back(void **state)
@@ -841,13 +850,14 @@ static void what_is_a_static_members_is_not_held_back(void **state)
         add_nic(scene, 10 + i, 0, RED, i);
     settle();
     scene->policy.hold_minimum = 2;
-    for (uint32_t i = 1; i <= 4; i++)
-        forget_nic(10 + i, 0);
+    forget_nic(11, 0);
+    for (uint32_t host = 2; host <= 4; host++)
+        lose_port(host);
     reconcile();
     assert_int_equal(story.held, 3);
     ASSERT_NEWS(4);
     assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
-    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+    assert_non_null(strstr(said(1), "; held back: its host does not report the port"));
 }
 
 static void what_is_the_operators_is_not_held_back(void **state)
@@ -865,13 +875,32 @@ static void what_is_the_operators_is_not_held_back(void **state)
     for (uint32_t host = 9; host > 6; host--) /* in no order */
         add_guid(scene, storage, port_of(host), ONEIB_FULL);
     add_guid(scene, storage, port_of(1), ONEIB_FULL);
-    for (uint32_t i = 1; i <= 4; i++)
-        forget_nic(10 + i, 0);
+    forget_nic(11, 0);
+    for (uint32_t host = 2; host <= 4; host++)
+        lose_port(host);
     reconcile();
     assert_int_equal(story.held, 3);
     assert_non_null(strstr(said(0), "member removed: network 4 \"red\""));
     assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
-    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+    assert_non_null(strstr(said(1), "; held back: its host does not report the port"));
+}
+
+/* As of a host that is fenced, until the host's node has reported. */
+static void what_waits_for_its_node_is_not_called_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    nic_of(10, 0)->phase = ONEIB_FAILED;
+    compare(true);
+    add_guid(scene, add_partition(scene, &scene->desired.table, "one4", RED_KEY), port_of(1),
+             ONEIB_FULL); /* the gate's */
+    obey();
+    prove();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), ": is refused now, start-failed; waited for: the port still "
+                                    "holds the key"));
 }
 
 static void the_operators_other_members_keep_nothing_on_a_port(void **state)
@@ -1234,6 +1263,7 @@ int main(void)
         STORY(what_another_nic_on_the_port_has_is_not_held_back),
         STORY(what_is_a_static_members_is_not_held_back),
         STORY(what_is_the_operators_is_not_held_back),
+        STORY(what_waits_for_its_node_is_not_called_held_back),
         STORY(the_operators_other_members_keep_nothing_on_a_port),
         STORY(a_removal_that_others_overtake_is_waited_for_no_more),
         STORY(of_each_port_and_key_one_removal_is_waited_for),
