@@ -167,6 +167,7 @@ struct oneib_attachment {
     uint32_t source_host_id; /* of the record before, when MIGRATING; else ONEIB_NO_ID */
     uint32_t ipv4;           /* host byte order, 0: none */
     int16_t state, lcm_state;
+    oneib_pkey shown_pkey; /* the NIC's VLAN_ID, a copy for display; 0: none, or no P_Key */
     uint8_t nic_id;
     uint8_t phase;    /* enum oneib_phase */
     bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */

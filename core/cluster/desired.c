@@ -356,6 +356,7 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
     oneib_judge_fenced(work);
     oneib_judge_bindings(work);
     oneib_fill_tables(work);
+    oneib_compare_shown_keys(work);
     make_partitions(work);
     set_member_statuses(work);
     keep_bindings(work);

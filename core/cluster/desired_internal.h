@@ -138,6 +138,8 @@ void oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attac
 void oneib_entitle(struct oneib_work *work);
 /* Says which NICs have no network, or a network that does not know of them. */
 void oneib_examine_attachments(struct oneib_work *work);
+/* Says which members' NICs show another key than the one that they have. */
+void oneib_compare_shown_keys(struct oneib_work *work);
 
 /* pkey_choice.c */
 /* Fills desired->requests, ->next, ->copies, ->unused and ->idle. A network whose operator wishes a

@@ -2,7 +2,9 @@
 /* Which network may use which key, and which NICs have no network. */
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "cluster/desired_internal.h"
+#include <stdlib.h>
 #include <string.h>
 
 static bool may_be_a_clusters(oneib_pkey pkey)
@@ -241,4 +243,63 @@ void oneib_examine_attachments(struct oneib_work *work)
         else if (has_no_network(work, attachment))
             say_network_missing(work, attachment);
     }
+}
+
+/* ---- what oned shows ------------------------------------------------------------------------- */
+
+/* A member whose NIC shows another key than its network has. */
+struct shown_key {
+    uint32_t network_id;
+    oneib_pkey shown, pkey;
+    size_t attachment;
+};
+
+ONEIB_ORDER_BY(compare_shown, struct shown_key, network_id, shown, pkey, attachment);
+
+static size_t list_shown(const struct oneib_work *work, struct shown_key *items)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < work->binding_count; i++) {
+        const struct oneib_binding *binding = &work->bindings[i];
+        const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
+        if (binding->member_status == ONEIB_MEMBER_STATUS_MEMBER && !binding->is_source &&
+            attachment->shown_pkey != 0 && attachment->shown_pkey != binding->pkey)
+            items[count++] = (struct shown_key){attachment->network_id, attachment->shown_pkey,
+                                                binding->pkey, binding->attachment};
+    }
+    ONEIB_SORT(items, count, compare_shown);
+    return count;
+}
+
+/* Of one network and key. */
+static void say_shown(struct oneib_work *work, const struct shown_key *items, size_t count)
+{
+    oneib_autotext struct oneib_text names = {0}, holder = {0};
+    const struct oneib_ledger_network *entry = oneib_ledger_holder(work->ledger, items->shown);
+    for (size_t i = 0; i < count; i++)
+        oneib_name_attachment(work, &names, &work->cloud->attachments[items[i].attachment], i);
+    oneib_close_names(&names, count);
+    if (entry)
+        oneib_text_printf(&holder, ", the P_Key of %s",
+                          oneib_network_id_shown(work->cloud, entry->network_id).text);
+    oneib_findings_note(
+        work->findings, ONEIB_WARNING, "nic-key-shown",
+        "detach the NIC and attach it again: onevm nic-detach VM NIC; onevm nic-attach VM "
+        "--network NETWORK",
+        "OpenNebula shows VLAN_ID %u (%s)%s at %s of %s; in force there is %s alone", items->shown,
+        oneib_pkey_shown(items->shown).text, holder.data ? holder.data : "", names.data,
+        oneib_name_network(work, items->network_id).text, oneib_pkey_shown(items->pkey).text);
+}
+
+void oneib_compare_shown_keys(struct oneib_work *work)
+{
+    struct shown_key *items = oneib_alloc(work->binding_count + 1, sizeof *items);
+    const size_t count = list_shown(work, items);
+    for (size_t i = 0, run; i < count; i += run) {
+        run = ONEIB_RUN(j, i, count,
+                        items[j].network_id == items[i].network_id &&
+                            items[j].shown == items[i].shown && items[j].pkey == items[i].pkey);
+        say_shown(work, &items[i], run);
+    }
+    free(items);
 }

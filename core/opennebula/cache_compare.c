@@ -81,9 +81,9 @@ bool oneib_cache_same_attachment(const struct oneib_attachment *a, const struct 
 {
     return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id &&
            a->host_id == b->host_id && a->source_host_id == b->source_host_id &&
-           a->since == b->since && a->phase == b->phase && a->narrowed == b->narrowed &&
-           a->attaching == b->attaching && a->is_pci == b->is_pci && a->mac == b->mac &&
-           same_address(a, b) && a->unleased == b->unleased;
+           a->shown_pkey == b->shown_pkey && a->since == b->since && a->phase == b->phase &&
+           a->narrowed == b->narrowed && a->attaching == b->attaching && a->is_pci == b->is_pci &&
+           a->mac == b->mac && same_address(a, b) && a->unleased == b->unleased;
 }
 
 bool oneib_cache_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)

@@ -18,13 +18,26 @@
  * more, and each would have a place in its host's list of grants while the VM starts. */
 #define NICS_MAX 16
 
-enum { NIC_ID, NETWORK_ID, VN_MAD, TYPE, IB_MEMBERSHIP, IP, MAC, ADDRESS, ATTACH, NIC_FIELDS };
+enum {
+    NIC_ID,
+    NETWORK_ID,
+    VN_MAD,
+    TYPE,
+    VLAN_ID,
+    IB_MEMBERSHIP,
+    IP,
+    MAC,
+    ADDRESS,
+    ATTACH,
+    NIC_FIELDS
+};
 
 static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [NIC_ID] = {ONEIB_NAME_NIC_ID, ONEIB_NUMBER_LENGTH},
     [NETWORK_ID] = {ONEIB_NAME_NETWORK_ID, ONEIB_NUMBER_LENGTH},
     [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
     [TYPE] = {ONEIB_NAME_TYPE, WORD_LENGTH},
+    [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
     [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
     [IP] = {ONEIB_NAME_IP, WORD_LENGTH},
     [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
@@ -160,6 +173,9 @@ static void keep_nic(struct oneib_documents *documents, struct vm *vm,
         .attaching = oneib_value_equals(&values[ATTACH], "YES"),
     };
     char nic[16];
+    oneib_pkey shown;
+    if (oneib_value_key(&values[VLAN_ID], &shown) == ONEIB_KEY_VALID)
+        attachment.shown_pkey = shown;
     attachment.has_address = is_pci && values[ADDRESS].state == ONEIB_VALUE_TEXT &&
                              oneib_pci_parse_one(values[ADDRESS].text, &attachment.address);
     snprintf(nic, sizeof nic, "NIC %u", nic_id);

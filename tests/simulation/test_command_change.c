@@ -242,7 +242,7 @@ static void a_nic_with_another_networks_key_costs_that_network_nothing(void **st
     scene_vm(blue, 1);
     MUST(lab_vm_set_nic(lab, vm, 1, "VLAN_ID=258", &err));
 
-    ONEIB(0, "sync");
+    must_say(ONEIB(0, "sync")->error, "nic-key-shown");
     assert_true(port_holds(0, FULL(257)));
     assert_true(port_holds(0, FULL(258)));
     assert_true(port_holds(1, FULL(258)));

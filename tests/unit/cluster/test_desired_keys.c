@@ -1312,9 +1312,31 @@ static void without_a_ledger_to_rely_on_nothing_is_given_and_nothing_taken(void 
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
 }
 
+/* oned has copied it into the NIC, and keeps it there. */
+static void a_nic_that_shows_another_networks_key_is_named(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 7, 0x101)->name = strdup("red");
+    add_network(scene, 9, 0x105)->name = strdup("blue");
+    add_host(scene, 1);
+    add_nic(scene, 4, 0, 9, 1)->shown_pkey = 0x101;
+    add_nic(scene, 5, 0, 9, 1)->shown_pkey = 0x105;
+    add_nic(scene, 6, 0, 9, 1); /* it shows none */
+    add_nic(scene, 8, 0, 9, 1)->shown_pkey = 0x101;
+    add_nic(scene, 11, 0, 9, 1)->phase = ONEIB_ABSENT;
+    scene->cloud.attachments[4].shown_pkey = 0x101;
+    compute(scene);
+    assert_int_equal(findings_of(scene, "nic-key-shown"), 1);
+    assert_finding(scene, "nic-key-shown", ONEIB_WARNING,
+                   "OpenNebula shows VLAN_ID 257 (0x0101), the P_Key of network 7 \"red\" at VM 4 "
+                   "NIC 0, VM 8 NIC 0 of network 9 \"blue\"; in force there is 0x0105 alone");
+    assert_listed(scene, 0x101, port_of(1), "none");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_nic_that_shows_another_networks_key_is_named),
         SCENE_TEST(a_network_has_the_key_of_the_ledger_whatever_its_vlan_id),
         SCENE_TEST(a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others),
         SCENE_TEST(the_first_and_the_last_key_of_the_range_are_for_it),

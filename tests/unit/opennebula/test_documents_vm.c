@@ -379,7 +379,7 @@ static struct oneib_attachment nic_saying(struct reading *reading, const char *m
 }
 
 /* It is text that a user can write: the ledger has the network's key. */
-static void a_nics_own_copy_of_the_key_says_nothing(void **state)
+static void a_nics_own_copy_of_the_key_is_shown_and_decides_nothing(void **state)
 {
     static const char *const copies[] = {"<VLAN_ID>256</VLAN_ID>", "<VLAN_ID>abc</VLAN_ID>",
                                          "<VLAN_ID>5</VLAN_ID><VLAN_ID>6</VLAN_ID>",
@@ -389,7 +389,9 @@ static void a_nics_own_copy_of_the_key_says_nothing(void **state)
     const struct oneib_attachment without = nic_saying(&reading, "");
     reading_end(&reading);
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
-        const struct oneib_attachment with = nic_saying(&reading, copies[i]);
+        struct oneib_attachment with = nic_saying(&reading, copies[i]);
+        assert_int_equal(with.shown_pkey, i == 0 ? 256 : 0);
+        with.shown_pkey = 0;
         assert_true(oneib_cache_same_attachment(&with, &without));
         assert_int_equal(reading.findings.count, 0);
         reading_end(&reading);
@@ -674,7 +676,7 @@ int main(void)
         cmocka_unit_test(a_nic_with_two_drivers_is_left_out),
         cmocka_unit_test(a_nic_without_a_network_belongs_to_none),
         cmocka_unit_test(the_id_of_a_vanished_network_is_kept),
-        cmocka_unit_test(a_nics_own_copy_of_the_key_says_nothing),
+        cmocka_unit_test(a_nics_own_copy_of_the_key_is_shown_and_decides_nothing),
         cmocka_unit_test(a_nic_may_narrow_its_membership),
         cmocka_unit_test(an_unknown_membership_of_a_nic_narrows_it),
         cmocka_unit_test(an_address_that_is_no_ipv4_counts_as_none),
