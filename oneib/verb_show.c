@@ -23,6 +23,7 @@ struct subject {
     const struct oneib_network *network; /* NULL when it is gone */
     const struct oneib_findings *findings;
     const struct oneib_heard *heard;
+    bool has_heard; /* an oneibd keeps these partitions */
     struct oneib_places places;
     struct oneib_states states;
 };
@@ -151,6 +152,49 @@ static const struct oneib_vf_record *vf_of(const struct subject *subject,
     return NULL;
 }
 
+/* What is known of an attachment's virtual function where no record says it. */
+enum vf_lack {
+    VF_NOT_ASKED, /* there is a record, or the VM is on no host, or nobody hears nodes */
+    VF_UNKNOWN,   /* the host's node does not report */
+    VF_NONE,      /* the node reports none yet */
+    VF_MISSING,   /* ... of a member that is there to stay */
+};
+
+static enum vf_lack vf_lack_of(const struct subject *subject, const struct place *place)
+{
+    const struct oneib_attachment *attachment = place->attachment;
+    const struct oneib_heard_node *node = oneib_heard_host(subject->heard, attachment->host_id);
+    if (!subject->has_heard || vf_of(subject, attachment) ||
+        place->member_status == ONEIB_MEMBER_STATUS_ABSENT)
+        return VF_NOT_ASKED;
+    if (!node || !oneib_node_is_heard(node->state))
+        return VF_UNKNOWN;
+    return attachment->phase == ONEIB_SETTLED && !attachment->attaching &&
+                   place->member_status == ONEIB_MEMBER_STATUS_MEMBER
+               ? VF_MISSING
+               : VF_NONE;
+}
+
+static const char *vf_lack_reason(enum vf_lack lack)
+{
+    switch (lack) {
+    case VF_UNKNOWN:
+        return "the host's oneib-node does not report to oneibd: 'oneib hosts'";
+    case VF_MISSING:
+        return "the host's oneib-node reports no virtual function for the NIC, as after a detach "
+               "that failed: the VM cannot use the key; detach the NIC and attach it again";
+    case VF_NOT_ASKED:
+    case VF_NONE:
+        break;
+    }
+    return NULL;
+}
+
+static const char *vf_lack_name(enum vf_lack lack)
+{
+    return lack == VF_NOT_ASKED ? "-" : lack == VF_UNKNOWN ? "unknown" : "none";
+}
+
 /* A reservation that shares its parent's partition may be limited where the parent is not. */
 static const char *membership_of(const struct subject *subject, const struct place *place)
 {
@@ -220,13 +264,17 @@ static void add_standing_cell(struct oneib_table *table, const struct place *pla
         oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
 }
 
-static void add_vf_cell(struct oneib_table *table, const struct oneib_vf_record *vf)
+static void add_vf_cell(struct oneib_table *table, const struct subject *subject,
+                        const struct place *place)
 {
+    const struct oneib_vf_record *vf = vf_of(subject, place->attachment);
+    const enum vf_lack lack = vf_lack_of(subject, place);
     if (vf)
         oneib_table_cell(table, vf->stage == ONEIB_VF_OPEN ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
                          oneib_vf_stage_name(vf->stage));
     else
-        oneib_table_cell(table, ONEIB_FAINT, "-");
+        oneib_table_cell(table, vf_lack_reason(lack) ? ONEIB_BAD : ONEIB_FAINT, "%s",
+                         vf_lack_name(lack));
 }
 
 static void add_attachment(struct oneib_table *table, const struct subject *subject, size_t index)
@@ -248,7 +296,7 @@ static void add_attachment(struct oneib_table *table, const struct subject *subj
     oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
     add_standing_cell(table, &place);
-    add_vf_cell(table, vf_of(subject, attachment));
+    add_vf_cell(table, subject, &place);
 }
 
 static void append_attachments(const struct subject *subject, struct oneib_text *text)
@@ -357,7 +405,7 @@ static void append_reason(struct oneib_text *text, const char *name, const char 
 /* Each reason once. */
 static void append_reasons(const struct subject *subject, struct oneib_text *text)
 {
-    unsigned refusals = 0, standings = 0;
+    unsigned refusals = 0, standings = 0, lacks = 0;
     for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
         const struct place place = place_of(subject, subject->cluster->attachments[i]);
         const char *why = standing_reason(&place);
@@ -367,6 +415,10 @@ static void append_reasons(const struct subject *subject, struct oneib_text *tex
                           reason(place.member_status));
         if (place.standing_known && why && !(standings & bit))
             append_reason(text, oneib_standing_name(place.standing), why);
+        const enum vf_lack lack = vf_lack_of(subject, &place);
+        if (vf_lack_reason(lack) && !(lacks & (1u << lack)))
+            oneib_text_printf(text, "VF %s: %s\n", vf_lack_name(lack), vf_lack_reason(lack));
+        lacks |= 1u << lack;
         refusals |= 1u << place.member_status;
         standings |= place.standing_known ? bit : 0;
     }
@@ -406,12 +458,13 @@ static json_t *in_force_json(const struct place *place)
     return json_boolean(place->standing == ONEIB_IN_FORCE);
 }
 
-/* Why it is not in force; NULL: it is, or nobody asked. */
-static const char *what_is_wrong(const struct place *place)
+/* Why it is not in force, or of no use; NULL: it is, or nobody asked. */
+static const char *what_is_wrong(const struct subject *subject, const struct place *place)
 {
     if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return reason(place->member_status);
-    return place->standing_known ? standing_reason(place) : NULL;
+    return (place->standing_known ? standing_reason(place) : NULL)
+               ?: vf_lack_reason(vf_lack_of(subject, place));
 }
 
 /* null: its node reports none, or is not heard. */
@@ -452,7 +505,7 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
         "member_status", oneib_member_status_name(place.member_status), "in_force",
         in_force_json(&place), "standing",
         oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
-        "reason", oneib_json_text(what_is_wrong(&place)), "vf",
+        "reason", oneib_json_text(what_is_wrong(subject, &place)), "vf",
         vf_json(vf_of(subject, attachment)));
 }
 
@@ -510,6 +563,7 @@ static int print(const struct oneib_run *run, const struct oneib_reading *readin
         .network = oneib_cloud_network(&reading->snapshot.cloud, cluster->network_id),
         .findings = &reading->findings,
         .heard = &reading->heard,
+        .has_heard = reading->heard_error.code == ONEIB_ERROR_NONE,
     };
     oneib_places_make(&reading->snapshot, reading->session.config.site, &subject.places);
     oneib_states_make(&reading->snapshot, &subject.states);
@@ -568,7 +622,8 @@ const struct oneib_verb oneib_verb_show = {
             "\n"
             "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
             "each VM whether its port holds the key, or why not; VF what its host's node\n"
-            "reports. Only findings about this cluster are shown.\n"
+            "reports: 'none' where it reports no virtual function, 'unknown' where it does not\n"
+            "report. Only findings about this cluster are shown.\n"
             "\n"
             "  --no-fabric  do not ask the fabric\n"
             "\n"

@@ -848,6 +848,27 @@ static void await_shown(const char *stage)
     }
 }
 
+/* As after a detach that failed: oned has the NIC, its port the key, and the node nothing. */
+static void a_member_without_a_vf_is_shown_as_such(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    await_shown("open");
+    played.record_count = 0;
+    begin_reporting();
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    while (!strstr(ONEIB(0, "show", "red")->out, "yes       none") && oneib_now_ms() < until)
+        lab_sleep_ms(250);
+    must_say(ONEIB(0, "show", "red")->out,
+             "VF none: the host's oneib-node reports no virtual function for the NIC");
+    json_t *attachments = json_field(ONEIB_JSON(0, "show", "red"), "attachments");
+    json_t *attachment = json_array_get(attachments, 0);
+    assert_true(json_is_true(json_field(attachment, "in_force")));
+    must_say(json_string_value(json_field(attachment, "reason")), "no virtual function");
+    stop_reporting();
+}
+
 /* A node that is broken, or lies: it follows the list, and has the VF open all the same. */
 static void what_a_node_has_open_without_a_grant_is_a_violation(void **state)
 {
@@ -964,6 +985,7 @@ int main(void)
         test(while_the_ledger_cannot_be_read_lists_grow_old),
         test(a_forged_nic_is_granted_nothing),
         test(what_a_node_has_open_without_a_grant_is_a_violation),
+        test(a_member_without_a_vf_is_shown_as_such),
         test(without_a_daemon_verify_says_that_it_knows_of_ports_alone),
         test(a_zombie_is_named_and_has_its_vf),
         test(of_two_hosts_with_one_key_neither_is_heard),
