@@ -95,6 +95,21 @@ static void hear(struct oneib_reading *reading)
                      &reading->heard_error);
 }
 
+void oneib_append_reports_age(const struct oneib_reading *reading, const char *columns,
+                              struct oneib_text *text)
+{
+    if (reading->heard_error.code == ONEIB_ERROR_NONE)
+        oneib_text_printf(text,
+                          "\n%s: as nodes had reported when oneibd wrote it down, %.1f s ago\n",
+                          columns, reading->heard.age_s);
+}
+
+json_t *oneib_reports_age_json(const struct oneib_reading *reading)
+{
+    return reading->heard_error.code == ONEIB_ERROR_NONE ? json_real(reading->heard.age_s)
+                                                         : json_null();
+}
+
 /* A host that is not heard may have something else by now. */
 static void take_reports(const struct oneib_heard *heard, struct oneib_snapshot *snapshot)
 {

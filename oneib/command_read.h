@@ -63,6 +63,14 @@ enum oneib_exit oneib_exit_of_reading(const struct oneib_reading *reading);
 
 /* It was to be read, and could not be. */
 bool oneib_fabric_failed(const struct oneib_snapshot *snapshot);
+
+/* A line that says how old is what nodes have reported; columns: those that show it. Nothing where
+ * nobody hears nodes. */
+void oneib_append_reports_age(const struct oneib_reading *reading, const char *columns,
+                              struct oneib_text *text);
+/* In seconds; null where nobody hears nodes. */
+json_t *oneib_reports_age_json(const struct oneib_reading *reading);
+
 /* {known, error}: whether the fabric was read. */
 json_t *oneib_fabric_json(const struct oneib_snapshot *snapshot);
 

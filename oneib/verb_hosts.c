@@ -241,6 +241,7 @@ static int print_text(const struct survey *survey, struct oneib_error *err)
         add_host(&table, survey, &cloud->hosts[i]);
     oneib_table_fit(&table, COLUMN_HOST | COLUMN_SWITCH);
     oneib_table_render(&table, survey->run->color_out, "", &text);
+    oneib_append_reports_age(survey->reading, "NODE, USED and FREE", &text);
     append_problems(survey, &text);
     oneib_print_findings(survey->run, &survey->reading->findings);
     return oneib_write_out(&text, err);
@@ -319,7 +320,8 @@ static int print_json(const struct survey *survey, struct oneib_error *err)
     json_t *hosts = json_array();
     for (size_t i = 0; i < snapshot->cloud.host_count; i++)
         oneib_json_append(&hosts, host_json(survey, &snapshot->cloud.hosts[i]));
-    return oneib_json_write(json_pack("{s:o, s:o, s:o}", "hosts", hosts, "fabric",
+    return oneib_json_write(json_pack("{s:o, s:o, s:o, s:o}", "hosts", hosts, "reports_age",
+                                      oneib_reports_age_json(survey->reading), "fabric",
                                       oneib_fabric_json(snapshot), "findings",
                                       oneib_json_findings(&survey->reading->findings)),
                             err);

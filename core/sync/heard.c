@@ -4,10 +4,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/stamp.h"
 #include "sync/lock.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX "nodes"
@@ -233,6 +235,17 @@ static int take(const json_t *document, const char *path, pid_t daemon, struct o
     return damaged(path, err);
 }
 
+/* A clock that was set back makes nothing younger than now. */
+static double age_of(const char *path)
+{
+    struct timespec now;
+    const struct oneib_stamp stamp = oneib_stamp_of(path);
+    clock_gettime(CLOCK_REALTIME, &now);
+    const double age = (double)(now.tv_sec - stamp.modified.tv_sec) +
+                       (double)(now.tv_nsec - stamp.modified.tv_nsec) / 1e9;
+    return age > 0 ? age : 0;
+}
+
 int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, SUFFIX), *text = NULL;
@@ -243,11 +256,13 @@ int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_
         return -1;
     if (daemon == 0 || access(path, F_OK) < 0)
         return not_heard(err);
+    const double age = age_of(path);
     if (oneib_file_read(path, SIZE_MAX_READ, &text, &length, err) < 0)
         return -1;
     json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     const int status = take(document, path, daemon, heard, err);
     json_decref(document);
+    heard->age_s = age;
     return status;
 }
 

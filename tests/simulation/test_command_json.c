@@ -198,7 +198,8 @@ static void hosts_has_its_fields(void **state)
     populate();
     ONEIB(0, "sync");
     json_t *document = ONEIB_JSON(0, "hosts");
-    has_fields(document, "hosts fabric findings");
+    has_fields(document, "hosts reports_age fabric findings");
+    assert_true(json_is_null(json_field(document, "reports_age"))); /* no oneibd listens */
     json_t *host = json_find(json_field(document, "hosts"), "name", "H1");
     has_fields(host,
                "id name state node vfs ports vfs_used vfs_free vfs_total probe_says problems");
