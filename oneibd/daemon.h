@@ -124,6 +124,7 @@ struct oneib_daemon {
     double links_at;                        /* when the placer's file is written next */
     struct oneib_error links_error;         /* why it could not be; code NONE: it could */
     struct oneib_findings host_findings;    /* of writing to hosts */
+    bool keys_wait;                         /* IB_KEYS of some are left to the next turn */
     bool hosts_wait;                        /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until a poll, */

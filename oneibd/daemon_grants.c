@@ -18,6 +18,8 @@
 /* At the start: how long nodes have time to say which lists they follow and what they have. */
 #define FIRST_REPORTS_MS 2000.0
 /* News for which nobody waits. */
+/* How long IB_KEYS are written in one turn. */
+#define KEYS_SLICE_MS 1000.0
 #define LATER_MS 1000.0
 /* How often serials of IB_KEYS are written into the ledger. */
 #define SERIALS_MS 5000.0
@@ -129,7 +131,8 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
     if (!daemon->has_cloud)
         return false;
     const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
-    return news == ONEIB_NODES_NOW || (daemon->vports_at >= 0 && now >= daemon->vports_at) ||
+    return news == ONEIB_NODES_NOW || daemon->keys_wait ||
+           (daemon->vports_at >= 0 && now >= daemon->vports_at) ||
            count_cut_off(daemon) != daemon->cut_off ||
            oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
            ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
@@ -139,7 +142,7 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
 double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise)
 {
     const double now = oneib_now_ms();
-    double wait = oneib_nodes_wait(&daemon->nodes, now, otherwise);
+    double wait = daemon->keys_wait ? 0 : oneib_nodes_wait(&daemon->nodes, now, otherwise);
     const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
     if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
         wait = LATER_MS;
@@ -540,18 +543,6 @@ static void note_unsigned(struct oneib_daemon *daemon)
                                 oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text);
 }
 
-/* What a host is about to be sent, oned has to know first: whoever comes after us does not know
- * what we have sent. */
-static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                     const struct snapshots *snapshots, struct oneib_error *err)
-{
-    struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    for (size_t i = 0; tells_keys(daemon) && i < cloud->host_count; i++)
-        if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
-            return -1;
-    return 0;
-}
-
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Each time that somebody asks to lift a fence is another question. */
@@ -596,6 +587,53 @@ static void send_lists(struct oneib_daemon *daemon, const struct oneib_grants *g
     for (size_t i = 0; i < daemon->nodes.count; i++)
         send_list(daemon, grants, &daemon->nodes.items[i], list);
     free(list);
+}
+
+/* The passes in which hosts come: what waits for nothing first, what gives keys back last. */
+enum keys_pass { KEYS_STAY, KEYS_GAINED, KEYS_RETURNED, KEYS_PASSES };
+
+static enum keys_pass pass_of(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                              const struct oneib_host *host,
+                              const struct oneib_node_snapshot *snapshot)
+{
+    oneib_pkey keys[ONEIB_PKEY_COUNT];
+    const struct oneib_held_keys before = {
+        .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
+    const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host->id);
+    for (size_t i = 0; granted && i < granted->count; i++)
+        if (!has_key(host, granted->items[i].pkey))
+            return KEYS_GAINED;
+    const size_t count = oneib_keys_of_node(snapshot, granted, &before, keys);
+    return daemon->config.one.writer && has_keys(host, keys, count) ? KEYS_STAY : KEYS_RETURNED;
+}
+
+/* What a host is about to be sent, oned has to know first: whoever comes after us does not know
+ * what we have sent. Each host is sent its list as soon as oned knows, and not before: what it may
+ * hold is computed from the list of before. What is left when the time is over is the next turn's:
+ * nodes and partitions do not wait for it. */
+static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                     const struct snapshots *snapshots, struct oneib_error *err)
+{
+    const double until = oneib_now_ms() + KEYS_SLICE_MS;
+    struct oneib_cloud *cloud = &daemon->snapshot.cloud;
+    oneib_autofree struct oneib_grant_list *list = oneib_alloc(1, sizeof *list);
+    oneib_autofree uint8_t *passes = oneib_alloc(cloud->host_count + 1, sizeof *passes);
+    daemon->keys_wait = false;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        passes[i] = (uint8_t)pass_of(daemon, grants, &cloud->hosts[i], &snapshots->items[i]);
+    for (unsigned pass = 0; tells_keys(daemon) && pass < KEYS_PASSES; pass++)
+        for (size_t i = 0; i < cloud->host_count; i++) {
+            struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, cloud->hosts[i].id);
+            if (!node || passes[i] != pass)
+                continue;
+            daemon->keys_wait = pass != KEYS_STAY && oneib_now_ms() > until;
+            if (daemon->keys_wait)
+                return 0;
+            if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
+                return -1;
+            send_list(daemon, grants, node, list);
+        }
+    return 0;
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -693,9 +731,10 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
     if (status == 0)
         note_unsigned(daemon);
     free(snapshots.items);
+    send_lists(daemon,
+               grants); /* also what oned could not be told: without the keys that it lacks */
     if (status < 0)
         return -1;
-    send_lists(daemon, grants);
     gate(daemon, grants);
     return 0;
 }

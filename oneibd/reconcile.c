@@ -45,7 +45,8 @@ static bool has_better_to_do(void *context, double waited_ms)
     if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_daemon_fence_due(daemon))
         return true;
     const bool nodes_wait = oneib_daemon_hear(daemon);
-    return waited_ms > PATIENCE_WITH_PORTS_MS && (oneib_daemon_listen(daemon) || nodes_wait);
+    return waited_ms > PATIENCE_WITH_PORTS_MS &&
+           (oneib_daemon_listen(daemon) || nodes_wait || daemon->keys_wait);
 }
 
 static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
@@ -608,6 +609,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     int lock;
     if (due->nodes)
         daemon->vports_at = -1;
+    daemon->keys_wait = false; /* a turn that fails has its retry */
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
             oneib_poll_schedule_events_taken(&daemon->schedule);

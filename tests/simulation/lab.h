@@ -351,7 +351,8 @@ int lab_vm_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
 
 /*
  * The next `count` calls of one.* answer wrongly. kind: "html", "truncated", "close", "http500",
- * "badsession", "empty-pools", "hang" (each answers after `seconds`), "shrink-window" (every second
+ * "badsession", "empty-pools", "hang" (each answers after `seconds`),
+ * "slow" (each answers after `seconds` milliseconds), "shrink-window" (every second
  * VM is left out of VM pools, though it can be asked for by itself), "unrestricted" (its
  * configuration restricts no attribute), "no-placer" (it has no SCHED_MAD), "late-placer" (a second SCHED_MAD in it names the placer
  * "ib"), "no-documents" (one.document.info fails, all else is well, until count is 0),

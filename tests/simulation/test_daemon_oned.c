@@ -346,6 +346,28 @@ static void vms_that_come_and_go_between_windows_cost_no_other_its_place(void **
     assert_true(port_holds(0, FULL(RED)));
 }
 
+/* Each call takes half a second: of four hosts the writing of IB_KEYS takes four seconds. */
+static void while_oned_is_slow_partitions_do_not_wait_for_the_last_host(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    const uint32_t network = red_network();
+    uint32_t vms[SCENE_HOSTS], hosts[SCENE_HOSTS];
+    char keys[64];
+    for (uint32_t i = 0; i < SCENE_HOSTS; i++) {
+        MUST(lab_vm_create(lab, "vm", &network, 1, &vms[i], &err));
+        hosts[i] = i;
+    }
+    await_said("was given a P_Key");
+    MUST(lab_fault(lab, "slow", 1000000, 500, &err));
+    MUST(lab_vms_deploy(lab, vms, hosts, SCENE_HOSTS, &err));
+    await_holds(SCENE_HOSTS - 1, FULL(RED));
+    host_attribute(SCENE_HOSTS - 1, "IB_KEYS", keys, sizeof keys);
+    assert_string_equal(keys, "");
+    await_host_attribute(SCENE_HOSTS - 1, "IB_KEYS", "0x0101");
+    no_fault();
+}
+
 #define STOPPED(test) DAEMON_CASE(daemon_raise, test)
 #define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
 
@@ -357,6 +379,7 @@ int main(void)
         WATCHING(a_new_configuration_does_not_end_it_for_restrictions_that_are_missing),
         STOPPED(it_starts_while_oned_is_down_and_works_once_it_is_up),
         STOPPED(a_wrong_password_is_said_and_taken_back_with_sighup),
+        WATCHING(while_oned_is_slow_partitions_do_not_wait_for_the_last_host),
         WATCHING(a_user_who_does_not_see_all_changes_no_partition),
         STOPPED(without_its_configuration_it_ends_and_names_the_file),
         DAEMON_CASE(daemon_raise_new,

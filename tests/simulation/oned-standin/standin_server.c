@@ -125,7 +125,7 @@ static enum standin_fault take_wire_fault(struct standin *standin, const char *c
     struct standin_state *state = &standin->state;
     enum standin_fault fault = state->fault;
     bool of_the_wire = fault == FAULT_HTML || fault == FAULT_TRUNCATED || fault == FAULT_CLOSE ||
-                       fault == FAULT_HANG || fault == FAULT_HTTP_500;
+                       fault == FAULT_HANG || fault == FAULT_SLOW || fault == FAULT_HTTP_500;
     if (of_the_wire && --state->fault_calls == 0)
         state->fault = FAULT_NONE;
     *seconds = state->fault_seconds;
@@ -179,6 +179,9 @@ static bool survive(struct connection *connection, enum standin_fault fault, uns
         poll(&closed, 1, (int)seconds * 1000);
         return true;
     }
+    case FAULT_SLOW:
+        poll(NULL, 0, (int)seconds);
+        return true;
     default:
         return true;
     }

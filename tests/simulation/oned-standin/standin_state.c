@@ -128,6 +128,7 @@ static const struct {
     {"truncated", FAULT_TRUNCATED},
     {"close", FAULT_CLOSE},
     {"hang", FAULT_HANG},
+    {"slow", FAULT_SLOW},
     {"http500", FAULT_HTTP_500},
     {"badsession", FAULT_BAD_SESSION},
     {"empty-pools", FAULT_EMPTY_POOLS},

@@ -96,6 +96,7 @@ enum standin_fault {
     FAULT_TRUNCATED,
     FAULT_CLOSE,
     FAULT_HANG,
+    FAULT_SLOW,
     FAULT_HTTP_500,
     FAULT_BAD_SESSION,
     FAULT_EMPTY_POOLS,
