@@ -460,6 +460,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     due.nodes = oneib_daemon_grants_due(daemon);
     due.fences = oneib_daemon_fence_due(daemon);
     due.places = oneib_daemon_places_due(daemon);
+    oneib_poll_schedule_put_off(&daemon->schedule, oneib_now_ms(), &due);
     if (oneib_poll_schedule_anything(&due)) {
         if (act(daemon, &due, err) < 0)
             return -1;

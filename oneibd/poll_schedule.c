@@ -4,6 +4,9 @@
 
 #define NEVER (-1.0)
 
+/* How long a poll comes after what somebody waits for. */
+#define LATEST_POLL_MS 5000.0
+
 #define FIRST_RETRY_MS 500.0
 #define LONGEST_RETRY_MS 15000.0
 #define LONGEST_UNFINISHED_MS 300000.0
@@ -54,6 +57,12 @@ static double events_at(const struct oneib_poll_schedule *schedule)
     return larger(schedule->event_ms, schedule->applied_ms) + ONEIB_COALESCE_MS;
 }
 
+/* What an event names comes first. */
+static double polls_at(const struct oneib_poll_schedule *schedule)
+{
+    return schedule->poll_at + (schedule->event_ms >= 0 ? LATEST_POLL_MS : 0);
+}
+
 static bool waits_to_retry(const struct oneib_poll_schedule *schedule, double now)
 {
     return schedule->retry_at >= 0 && now < schedule->retry_at;
@@ -67,11 +76,18 @@ struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *sched
     const bool waits = waits_to_retry(schedule, now);
     if (waits && schedule->failed)
         return due;
-    due.poll = now >= schedule->poll_at;
+    due.poll = now >= polls_at(schedule);
     due.reread = now >= schedule->reread_at;
     due.verify = !waits && now >= schedule->verify_at;
     due.retry = schedule->retry_at >= 0 && !waits;
     return due;
+}
+
+void oneib_poll_schedule_put_off(const struct oneib_poll_schedule *schedule, double now,
+                                 struct oneib_due *due)
+{
+    if (due->nodes && now < schedule->poll_at + LATEST_POLL_MS)
+        due->poll = false;
 }
 
 bool oneib_poll_schedule_anything(const struct oneib_due *due)
@@ -82,7 +98,7 @@ bool oneib_poll_schedule_anything(const struct oneib_due *due)
 
 double oneib_poll_schedule_wait(const struct oneib_poll_schedule *schedule, double now)
 {
-    double next = oneib_sooner(schedule->poll_at, schedule->reread_at);
+    double next = oneib_sooner(polls_at(schedule), schedule->reread_at);
     if (schedule->retry_at < 0)
         next = oneib_sooner(next, schedule->verify_at);
     else

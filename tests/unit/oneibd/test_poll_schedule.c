@@ -97,6 +97,27 @@ static void events_are_due_while_something_else_goes_wrong(void **state)
     assert_true(due_for_events(&schedule, START + 1));
 }
 
+static void a_poll_lets_what_somebody_waits_for_go_first_for_five_seconds(void **state)
+{
+    (void)state;
+    struct oneib_poll_schedule schedule = at_rest();
+    oneib_poll_schedule_applied(&schedule, START + 15000);
+    oneib_poll_schedule_event(&schedule, START + 15001); /* due 20 ms after the change */
+    assert_false(oneib_poll_schedule_due(&schedule, START + 15001).poll);
+    assert_true(oneib_poll_schedule_wait(&schedule, START + 15001) == 20);
+    assert_true(oneib_poll_schedule_due(&schedule, START + 20000).poll);
+    oneib_poll_schedule_events_taken(&schedule);
+    struct oneib_due due = oneib_poll_schedule_due(&schedule, START + 15100);
+    assert_true(due.poll);
+    oneib_poll_schedule_put_off(&schedule, START + 15100, &due);
+    assert_true(due.poll);
+    due.nodes = true;
+    oneib_poll_schedule_put_off(&schedule, START + 20000, &due);
+    assert_true(due.poll);
+    oneib_poll_schedule_put_off(&schedule, START + 15100, &due);
+    assert_false(due.poll);
+}
+
 static void polls_come_every_5_s_while_a_vm_is_being_prepared(void **state)
 {
     (void)state;
@@ -219,6 +240,7 @@ int main(void)
         cmocka_unit_test(an_event_in_a_burst_waits_20_ms_and_no_longer),
         cmocka_unit_test(an_event_that_came_during_a_change_waits_20_ms_after_it),
         cmocka_unit_test(events_are_due_while_something_else_goes_wrong),
+        cmocka_unit_test(a_poll_lets_what_somebody_waits_for_go_first_for_five_seconds),
         cmocka_unit_test(polls_come_every_5_s_while_a_vm_is_being_prepared),
         cmocka_unit_test(an_event_of_a_vm_that_is_being_prepared_brings_the_next_poll_forward),
         cmocka_unit_test(reading_everything_comes_seldomer_where_it_takes_long),
