@@ -438,7 +438,7 @@ bool oneib_member_status_is_lack(enum oneib_member_status member_status)
 {
     return member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
            member_status == ONEIB_MEMBER_STATUS_NO_KEY ||
-           member_status == ONEIB_MEMBER_STATUS_NO_HCA;
+           member_status == ONEIB_MEMBER_STATUS_HCA_MISSING;
 }
 
 const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,

@@ -232,7 +232,7 @@ const char *oneib_network_class(const struct oneib_cloud *cloud, const char *def
                                 const struct oneib_network *network);
 /* Neither MEMBER nor ABSENT: a VM that is on a host gets nothing there. */
 bool oneib_member_status_is_refusal(enum oneib_member_status member_status);
-/* NO_NETWORK, NO_KEY or NO_HCA: refused for want of something that was not read. */
+/* NO_NETWORK, NO_KEY or HCA_MISSING: refused for want of something that was not read. */
 bool oneib_member_status_is_lack(enum oneib_member_status member_status);
 /* The bindings of an attachment: the first of *count (0-2), NULL when there is none. */
 const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,

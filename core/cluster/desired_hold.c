@@ -109,7 +109,7 @@ static enum oneib_hold_reason nic_reason(const struct hold *hold,
     if (!oneib_phase_has_place(attachment->phase) ||
         !oneib_member_status_is_lack(binding->member_status))
         return ONEIB_HOLD_NONE;
-    if (binding->member_status == ONEIB_MEMBER_STATUS_NO_HCA)
+    if (binding->member_status == ONEIB_MEMBER_STATUS_HCA_MISSING)
         return ONEIB_HOLD_PORT_MISSING;
     return network && network->unreadable
                ? ONEIB_HOLD_NETWORK_UNREADABLE
