@@ -529,6 +529,25 @@ static bool are_same(const struct oneib_daemons *a, const struct oneib_daemons *
            (first.length == 0 || memcmp(first.data, second.data, first.length) == 0);
 }
 
+/* Some of `known` and no other: whoever says so narrows what is believed, and lets nothing in. */
+static bool only_removes(const struct oneib_daemons *known, const struct oneib_daemons *announced)
+{
+    for (size_t i = 0; i < announced->count; i++)
+        if (!oneib_daemons_have(known, &announced->items[i]))
+            return false;
+    return announced->count > 0;
+}
+
+static void log_change(const struct oneib_daemons *before, const struct oneib_daemons *after)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (!oneib_daemons_have(after, &before->items[i]))
+            oneib_log(ONEIB_LOG_INFO, "no longer believes oneibd at %s", before->items[i].address);
+    for (size_t i = 0; i < after->count; i++)
+        if (!oneib_daemons_have(before, &after->items[i]))
+            oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", after->items[i].address);
+}
+
 static int check_daemons(struct oneib_daemons *daemons, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
@@ -544,7 +563,8 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
         return -1;
     if (are_same(&daemons, &feed->daemons))
         return 0;
-    if ((!feed->knows_daemons || feed->daemons.count > 0) && !by_root)
+    if ((!feed->knows_daemons || feed->daemons.count > 0) && !by_root &&
+        !only_removes(&feed->daemons, &daemons))
         return oneib_fail(
             err, ONEIB_ERROR_REFUSED,
             "this host believes another oneibd already (%s): 'oneib hca --trust FILE' "
@@ -553,7 +573,7 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
                                 : ONEIB_DAEMONS_FILE " cannot be read");
     if (oneib_grants_write_daemons(&daemons, err) < 0)
         return -1;
-    oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", daemons.items[0].address);
+    log_change(&feed->daemons, &daemons);
     feed->daemons = daemons;
     feed->knows_daemons = true;
     if (feed->has_pair)

@@ -62,8 +62,9 @@ void oneib_grant_feed_want(struct oneib_grant_feed *feed, const struct oneib_wan
 /* Why nothing is granted, for callers and the log: no daemons known, none connected, none believed,
  * the list is old; code NONE when all is well. */
 void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_error *why);
-/* The first that is announced while none is known is kept; later ones are REFUSED unless
- * `by_root`, and so is any where the file of them cannot be read. */
+/* The first that is announced while none is known is kept; later ones are REFUSED unless `by_root`
+ * or some of those that are known and no other, and so is any where the file of them cannot be
+ * read. */
 int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_daemons *daemons,
                               bool by_root, struct oneib_error *err);
 

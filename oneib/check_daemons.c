@@ -3,6 +3,7 @@
  * there are, so the remotes must have what the ledger has. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/listen.h"
 #include "grants/daemons.h"
 #include "oneib/verb_check.h"
 #include "opennebula/ledger_document.h"
@@ -11,9 +12,10 @@
 #include <sys/stat.h>
 
 #define FILE_MAX 65536
+#define ANSWER_MS 2000
 
 static const char check_name[] = "daemons";
-static const char fix[] =
+const char oneib_daemons_to_remotes[] =
     "oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons && onehost sync -f'";
 
 static void find_remotes(struct oneib_text *path)
@@ -25,23 +27,11 @@ static void find_remotes(struct oneib_text *path)
         oneib_text_append(path, "/var/lib/one/remotes");
 }
 
-static bool has_daemon(const struct oneib_daemons *daemons,
-                       const struct oneib_ledger_daemon *wanted)
-{
-    for (size_t i = 0; i < daemons->count; i++) {
-        const struct oneib_ledger_daemon *daemon = &daemons->items[i];
-        if (strcmp(daemon->address, wanted->address) == 0)
-            return memcmp(daemon->curve, wanted->curve, sizeof daemon->curve) == 0 &&
-                   memcmp(daemon->sign, wanted->sign, sizeof daemon->sign) == 0;
-    }
-    return false;
-}
-
 /* Both have no daemon twice. */
 static bool are_the_ledgers(const struct oneib_daemons *daemons, const struct oneib_ledger *ledger)
 {
     for (size_t i = 0; i < ledger->daemon_count; i++)
-        if (!has_daemon(daemons, &ledger->daemons[i]))
+        if (!oneib_daemons_have(daemons, &ledger->daemons[i]))
             return false;
     return daemons->count == ledger->daemon_count;
 }
@@ -58,18 +48,44 @@ static void compare(const char *path, const struct oneib_ledger *ledger,
         oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, "run this as root, or as oneadmin",
                         "%s", err.text);
     else if (!text)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix,
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, oneib_daemons_to_remotes,
                         "nodes learn of no oneibd, and open nothing: %s is absent", path);
     else if (oneib_daemons_parse(text, length, path, &daemons, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix, "%s", err.text);
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, oneib_daemons_to_remotes, "%s",
+                        err.text);
     else if (!are_the_ledgers(&daemons, ledger))
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix,
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, oneib_daemons_to_remotes,
                         "%s has not the daemons of the ledger: nodes that come new will not hear "
                         "them",
                         path);
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL, "%s has the %zu of the ledger",
                         path, daemons.count);
+}
+
+int oneib_check_daemon_answers(const char *address, struct oneib_error *err)
+{
+    static const char scheme[] = "tcp://";
+    return oneib_try_connect(address + strlen(scheme), ANSWER_MS, err);
+}
+
+/* Nodes believe it as long as it is listed: whoever has its keys, too. */
+static void check_answers(const struct oneib_ledger *ledger, struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < ledger->daemon_count; i++) {
+        struct oneib_error err;
+        oneib_autotext struct oneib_text forget = {0};
+        const char *address = ledger->daemons[i].address;
+        if (oneib_check_daemon_answers(address, &err) == 0)
+            continue;
+        oneib_text_printf(&forget,
+                          "start oneibd there, or, when that host is retired: oneib daemons forget "
+                          "%s",
+                          address);
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "daemon-silent", forget.data,
+                        "the ledger has an oneibd at %s, which does not answer from here: %s",
+                        address, err.text);
+    }
 }
 
 static void check_remotes(const char *path, const struct oneib_kept_ledger *kept,
@@ -80,8 +96,10 @@ static void check_remotes(const char *path, const struct oneib_kept_ledger *kept
     else if (kept->ledger.daemon_count == 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, "systemctl start oneibd",
                         "no oneibd has entered itself into the ledger yet");
-    else
+    else {
         compare(path, &kept->ledger, checks);
+        check_answers(&kept->ledger, checks);
+    }
 }
 
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks)

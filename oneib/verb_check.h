@@ -31,9 +31,14 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
 /* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
  */
 void oneib_check_sunstone(struct oneib_checks *checks);
-/* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons.
- */
+/* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons,
+ * and whether these answer. */
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks);
+/* Whether something takes connections at the address of a daemon (tcp://HOST:PORT), within 2 s;
+ * else why not. */
+int oneib_check_daemon_answers(const char *address, struct oneib_error *err);
+/* The command that puts the ledger's daemons into the remotes, and these onto the hosts. */
+extern const char oneib_daemons_to_remotes[];
 /* The service that gives VFs to VMs; nothing is said on a machine without VFs. */
 void oneib_check_node(struct oneib_checks *checks);
 /* The umad port and the subnet manager on it. */

@@ -4,7 +4,10 @@
 #include "base/number.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -90,4 +93,38 @@ bool oneib_is_listening(const char *text)
         return false;
     oneib_autoclose int fd = socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd >= 0 && connect(fd, &address.socket.any, address.length) == 0;
+}
+
+static int connect_within(const struct addrinfo *address, int timeout_ms)
+{
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    oneib_autoclose int fd =
+        socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return errno;
+    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return errno;
+    struct pollfd done = {.fd = fd, .events = POLLOUT};
+    if (poll(&done, 1, timeout_ms) != 1)
+        return ETIMEDOUT;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 ? errno : failure;
+}
+
+int oneib_try_connect(const char *text, int timeout_ms, struct oneib_error *err)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    char host[256];
+    const char *colon = strrchr(text, ':');
+    const bool is_v6 = text[0] == '[';
+    snprintf(host, sizeof host, "%.*s", colon ? (int)(colon - text) - 2 * is_v6 : 0, text + is_v6);
+    const int unknown = getaddrinfo(host, colon ? colon + 1 : NULL, &hints, &found);
+    if (unknown != 0)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s: %s", text, gai_strerror(unknown));
+    const int failure = connect_within(found, timeout_ms);
+    freeaddrinfo(found);
+    return failure == 0 ? 0 : oneib_fail_errno(err, failure, "connecting to %s", text);
 }

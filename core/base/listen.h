@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A TCP socket that listens at an address of the configuration, and whether one does. */
+/* A TCP socket that listens at an address of the configuration, and whether one does, here or elsewhere. */
 #ifndef ONEIB_BASE_LISTEN_H
 #define ONEIB_BASE_LISTEN_H
 
@@ -15,5 +15,8 @@
 int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib_error *err);
 /* Whether somebody listens at such an address: of this machine, so it is known at once. */
 bool oneib_is_listening(const char *text);
+/* Whether somebody takes a connection at HOST:PORT, a name or an address, within that time; else
+ * why not. Finding the address of a name takes as long as the resolver does. */
+int oneib_try_connect(const char *text, int timeout_ms, struct oneib_error *err);
 
 #endif

@@ -149,6 +149,19 @@ int oneib_daemons_parse(const char *text, size_t length, const char *name,
     return 0;
 }
 
+bool oneib_daemons_have(const struct oneib_daemons *daemons,
+                        const struct oneib_ledger_daemon *daemon)
+{
+    for (size_t i = 0; i < daemons->count; i++) {
+        const struct oneib_ledger_daemon *item = &daemons->items[i];
+        if (strcmp(item->address, daemon->address) == 0 &&
+            memcmp(item->curve, daemon->curve, sizeof item->curve) == 0 &&
+            memcmp(item->sign, daemon->sign, sizeof item->sign) == 0)
+            return true;
+    }
+    return false;
+}
+
 void oneib_daemons_render(const struct oneib_daemons *daemons, struct oneib_text *text)
 {
     char curve[ONEIB_KEY_TEXT_SIZE], sign[ONEIB_KEY_TEXT_SIZE];

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cluster/ledger.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ONEIB_DAEMONS_FILE "/var/lib/oneib-node/daemons" /* below oneib_node_root() */
@@ -25,6 +26,9 @@ struct oneib_daemons {
 
 int oneib_daemons_parse(const char *text, size_t length, const char *name,
                         struct oneib_daemons *daemons, struct oneib_error *err);
+/* Whether that daemon, its address and both keys, is one of them. */
+bool oneib_daemons_have(const struct oneib_daemons *daemons,
+                        const struct oneib_ledger_daemon *daemon);
 void oneib_daemons_render(const struct oneib_daemons *daemons, struct oneib_text *text);
 
 #endif

@@ -212,6 +212,35 @@ static void the_first_daemon_that_is_announced_is_kept_and_no_other(void **state
                      daemons.items[0].sign[0]);
 }
 
+/* By the probe, from OpenNebula's remotes, after `oneib daemons forget`. */
+static void a_list_without_one_of_the_known_daemons_is_taken_and_no_other_change(void **state)
+{
+    (void)state;
+    configure(SHORT_WAIT, 60000);
+    struct oneib_daemons both = read_daemons("oneibd/daemons"), stranger;
+    both.items[1] = both.items[0];
+    both.items[1].address[strlen(both.items[1].address) - 1] ^= 1;
+    both.items[1].curve[0] ^= 1;
+    both.items[1].sign[0] ^= 1;
+    both.count = 2;
+    assert_int_equal(announce(&both, ONEIB_ANNOUNCE_TRUSTED), 0);
+
+    stranger = both;
+    stranger.items[1].sign[0] ^= 2;
+    assert_int_equal(announce(&stranger, 0), -1);
+    assert_told("believes another oneibd already");
+    stranger.count = 0;
+    assert_int_equal(announce(&stranger, 0), -1);
+    assert_int_equal(read_daemons("var/lib/oneib-node/daemons").count, 2);
+
+    const struct oneib_daemons one = {.count = 1, .items = {both.items[0]}};
+    assert_int_equal(announce(&one, 0), 0);
+    assert_int_equal(read_daemons("var/lib/oneib-node/daemons").count, 1);
+    await_log("no longer believes oneibd at tcp://");
+    assert_int_equal(announce(&both, 0), -1);
+    give();
+}
+
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, make_served_node, remove_node)
 
 int main(void)
@@ -226,6 +255,7 @@ int main(void)
         SERVED(who_is_no_oneibd_is_not_believed),
         SERVED(an_old_list_that_is_said_again_opens_nothing),
         SERVED(the_first_daemon_that_is_announced_is_kept_and_no_other),
+        SERVED(a_list_without_one_of_the_known_daemons_is_taken_and_no_other_change),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ledger by the command: one that is lost, and hosts that only people can tell about. */
 #include "base/cleanup.h"
+#include "base/listen.h"
 #include "command_scene.h"
 #include "opennebula/ledger_document.h"
 #include "two_clusters.h"
@@ -126,6 +127,51 @@ static void a_key_that_two_hosts_report_is_nobodys(void **state)
     ONEIB(0, "host", "accept", "H1");
 }
 
+static void enter(struct oneib_ledger *ledger, const char *address, uint8_t number)
+{
+    struct oneib_error err = {0};
+    struct oneib_ledger_daemon daemon = {.curve = {number}, .sign = {number}, .since = number};
+    snprintf(daemon.address, sizeof daemon.address, "%s", address);
+    if (oneib_ledger_set_daemon(ledger, &daemon, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* One that listens, and one that does not. Returns the socket. */
+static int enter_two(char running[64], const char *gone)
+{
+    struct oneib_error err = {0};
+    uint16_t port;
+    oneib_autotext struct oneib_text text = {0};
+    const int fd = oneib_listen("127.0.0.1:0", "test", &port, &err);
+    assert_true(fd >= 0);
+    snprintf(running, 64, "tcp://127.0.0.1:%u", port);
+    oneib_autokept struct oneib_kept_ledger kept = scene_ledger();
+    enter(&kept.ledger, running, 1);
+    enter(&kept.ledger, gone, 2);
+    oneib_ledger_render(&kept.ledger, &text);
+    MUST(lab_document_replace(scene(), kept.document_id, text.data, &err));
+    return fd;
+}
+
+static void a_daemon_that_is_gone_is_forgotten_and_one_stays(void **state)
+{
+    (void)state;
+    static const char gone[] = "tcp://localhost:1";
+    char running[64];
+    oneib_autoclose int fd = enter_two(running, gone);
+    must_say(ONEIB(3, "daemons", "forget", "tcp://localhost:2")->error, "has that address");
+    must_say(ONEIB(3, "daemons", "forget", running)->error, "stop it there first");
+    must_say(ONEIB(2, "daemons", "forget")->error, "forget ADDRESS");
+    must_say(ONEIB(2, "daemons", "--force")->error, "daemons forget");
+
+    const char *said = ONEIB(0, "daemons", "forget", gone)->out;
+    must_say(said, "tcp://localhost:1 forgotten");
+    must_say(said, "onehost sync -f");
+    must_not_say(ONEIB(0, "daemons")->out, gone);
+    must_say(ONEIB(0, "daemons")->out, running);
+    must_say(ONEIB(3, "daemons", "forget", "--force", running)->error, "is the only oneibd");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +182,7 @@ int main(void)
         CLUSTERS_CASE(only_the_writer_adopts),
         CLUSTERS_CASE(a_hosts_key_is_accepted_and_forgotten),
         CLUSTERS_CASE(a_key_that_two_hosts_report_is_nobodys),
+        CLUSTERS_CASE(a_daemon_that_is_gone_is_forgotten_and_one_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

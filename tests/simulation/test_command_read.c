@@ -678,7 +678,7 @@ static void make_ledger(void)
     uint32_t id;
     MUST(lab_document_make(lab, lab_session(lab), ONEIB_LEDGER_TYPE,
                            "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"1\"\nNEXT = \"0x0100\"\n"
-                           "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:9678\", CURVE = \"" A_KEY
+                           "DAEMON = [ ADDRESS = \"tcp://127.0.0.1:1\", CURVE = \"" A_KEY
                            "\", SIGN = \"" ANOTHER_KEY "\", SINCE = \"1795223384\" ]",
                            &id, &err));
 }
@@ -690,15 +690,15 @@ static void daemons_are_those_of_the_ledger(void **state)
     must_say(ONEIB(3, "daemons")->error, "no oneibd has entered itself into the ledger yet");
     make_ledger();
     const char *lines = ONEIB(0, "daemons")->out;
-    must_say(lines, "tcp://10.0.0.1:9678 " A_KEY " " ANOTHER_KEY "\n");
+    must_say(lines, "tcp://127.0.0.1:1 " A_KEY " " ANOTHER_KEY "\n");
     json_t *daemons = json_field(ONEIB_JSON(0, "daemons"), "daemons");
-    json_t *daemon = json_find(daemons, "address", "tcp://10.0.0.1:9678");
+    json_t *daemon = json_find(daemons, "address", "tcp://127.0.0.1:1");
     assert_string_equal(json_text(daemon, "curve"), A_KEY);
     assert_string_equal(json_text(daemon, "sign"), ANOTHER_KEY);
 }
 
 #define REMOTES "one/var/remotes"
-#define THE_LINE "tcp://10.0.0.1:9678 " A_KEY " " ANOTHER_KEY "\n"
+#define THE_LINE "tcp://127.0.0.1:1 " A_KEY " " ANOTHER_KEY "\n"
 
 /* A front-end whose remotes have that in etc/oneib/daemons; NULL: no such file. */
 static const char *check_with_remotes(int status, const char *daemons)
@@ -735,7 +735,7 @@ static void check_fails_where_remotes_lack_the_ledgers_daemons(void **state)
         "# none\n",
         "nonsense\n",
         "tcp://10.0.0.2:9678 " A_KEY " " ANOTHER_KEY "\n",
-        "tcp://10.0.0.1:9678 " ANOTHER_KEY " " A_KEY "\n",
+        "tcp://127.0.0.1:1 " ANOTHER_KEY " " A_KEY "\n",
         THE_LINE "tcp://10.0.0.2:9678 " ANOTHER_KEY " " A_KEY "\n",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -753,6 +753,16 @@ static void check_is_content_with_the_ledgers_daemons_in_the_remotes(void **stat
     const char *said = check_with_remotes(0, "# from the ledger\n" THE_LINE);
     must_say(said, "ok    daemons: ");
     must_say(said, "/one/var/remotes/etc/oneib/daemons has the 1 of the ledger\n");
+}
+
+static void check_warns_of_a_daemon_of_the_ledger_that_does_not_answer(void **state)
+{
+    (void)state;
+    scene();
+    make_ledger();
+    const char *said = check_with_remotes(0, THE_LINE);
+    must_say(said, "warn  daemon-silent: the ledger has an oneibd at tcp://127.0.0.1:1,");
+    must_say(said, "oneib daemons forget tcp://127.0.0.1:1\n");
 }
 
 int main(void)
@@ -775,6 +785,7 @@ int main(void)
         SCENE_CASE(scene_raise, check_says_when_no_daemon_has_entered_itself),
         SCENE_CASE(scene_raise, check_fails_where_remotes_lack_the_ledgers_daemons),
         SCENE_CASE(scene_raise, check_is_content_with_the_ledgers_daemons_in_the_remotes),
+        SCENE_CASE(scene_raise, check_warns_of_a_daemon_of_the_ledger_that_does_not_answer),
         SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
         SCENE_CASE(scene_raise, a_network_that_is_infiniband_no_more_is_shown_with_its_members),
         SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
