@@ -412,7 +412,7 @@ static int read_by_dump(unsigned ifindex, uint32_t vf, void *answer, struct onei
     if (!socket)
         return -1;
     while (!found) {
-        size_t got;
+        size_t got = 0;
         if (oneib_now_ms() >= end)
             return malformed(err);
         if (receive(socket, (const void *)request, answer, ANSWER_SIZE, &got, err) < 0 ||
