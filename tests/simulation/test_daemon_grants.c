@@ -124,7 +124,8 @@ static void prepare_report(void)
         (struct oneib_hca_port){.device = "mlx4_0",
                                 .port = 1,
                                 .driver = ONEIB_HCA_MLX4,
-                                .port_guid = lab_host_port_guid(scene(), 0)};
+                                .port_guid = lab_host_port_guid(scene(), 0),
+                                .vfs_total = 64};
     played.message.report.count = played.record_count;
     memcpy(played.message.report.records, played.records, sizeof played.records);
 }
