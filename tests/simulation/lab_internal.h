@@ -142,7 +142,7 @@ void lab_nodes_clear(struct lab *lab);
 /* The host's service is played, and reports these ports, ascending (0: none); played services know
  * of a further daemon. */
 int lab_play_host(struct lab *lab, uint32_t id, const char *device, const char *driver,
-                  uint64_t first_port, uint64_t second_port, struct oneib_error *err);
+                  unsigned vfs, uint64_t first_port, uint64_t second_port, struct oneib_error *err);
 int lab_played_daemon(struct lab *lab, const struct oneib_ledger_daemon *daemon,
                       struct oneib_error *err);
 

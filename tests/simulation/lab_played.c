@@ -45,14 +45,14 @@ static int start(struct lab *lab, struct oneib_error *err)
 }
 
 int lab_play_host(struct lab *lab, uint32_t id, const char *device, const char *driver,
-                  uint64_t first_port, uint64_t second_port, struct oneib_error *err)
+                  unsigned vfs, uint64_t first_port, uint64_t second_port, struct oneib_error *err)
 {
     const struct oneib_curve_pair pair = played_curve_pair();
     char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE], text[240];
     oneib_key_format(pair.public, public);
     oneib_key_format(pair.secret, secret);
-    snprintf(text, sizeof text, "%s %s %.31s %.15s %" PRIx64 " %" PRIx64 "\n", public, secret,
-             device, driver, first_port, second_port);
+    snprintf(text, sizeof text, "%s %s %.31s %.15s %u %" PRIx64 " %" PRIx64 "\n", public, secret,
+             device, driver, vfs, first_port, second_port);
     if (append(lab, KEYS, text, err) < 0 ||
         (lab_child_pid(lab, "played-hosts") == 0 && start(lab, err) < 0))
         return -1;

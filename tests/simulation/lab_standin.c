@@ -243,7 +243,8 @@ int lab_host_create(struct lab *lab, const char *name, const char *hca, const ch
     return control(lab, id, err, "standin.host.create", "(sssssii)", lab->session, name, hca,
                    driver, port_guid, (int)pkeys_max, (int)vfs_total) < 0
                ? -1
-               : lab_play_host(lab, *id, hca, driver, strtoull(port_guid, NULL, 16), 0, err);
+               : lab_play_host(lab, *id, hca, driver, vfs_total, strtoull(port_guid, NULL, 16), 0,
+                               err);
 }
 
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err)
@@ -285,7 +286,8 @@ static int add_host_of_two_ports(struct lab *lab, size_t host, unsigned vfs_tota
         describe_port(lab, host, port, vfs_total, &text);
     return lab_host_create_bare(lab, name, &id, err) < 0 ||
                    lab_host_monitor(lab, id, text.data, err) < 0 ||
-                   lab_play_host(lab, id, "mlx4_0", "mlx4", lab_host_guid_of_port(lab, host, 1),
+                   lab_play_host(lab, id, "mlx4_0", "mlx4", vfs_total,
+                                 lab_host_guid_of_port(lab, host, 1),
                                  lab_host_guid_of_port(lab, host, 2), err) < 0
                ? -1
                : 0;

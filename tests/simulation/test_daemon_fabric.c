@@ -329,8 +329,8 @@ static void a_full_table_hurts_nobody_else(void **state)
     begin();
     snprintf(guid, sizeof guid, "0x%llx",
              (unsigned long long)lab_host_port_guid(scene(), SCENE_EXTRA));
-    MUST(lab_host_create(scene(), "X1", "mlx4_0", "mlx4", guid, 3, 7, &host, &err));
-    for (unsigned i = 0; i < 4; i++) {
+    MUST(lab_host_create(scene(), "X1", "mlx4_0", "mlx4", guid, 63, 7, &host, &err));
+    for (unsigned i = 0; i < 63; i++) { /* one more than fit beside the default partition's */
         snprintf(key, sizeof key, "%u", 400 + i);
         scene_vm(scene_network("many", key, NULL), host);
     }

@@ -504,7 +504,7 @@ static void add_liar(struct rounds *rounds)
 {
     struct lab *lab = rounds->walk.lab;
     must(rounds, lab_host_create_bare(lab, "liar", &rounds->liar, &err));
-    must(rounds, lab_play_host(lab, rounds->liar, "mlx4_0", "mlx4", LIARS_PORT, 0, &err));
+    must(rounds, lab_play_host(lab, rounds->liar, "mlx4_0", "mlx4", 0, LIARS_PORT, 0, &err));
 }
 
 /* IB_HCA in its name, or in another host's. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * played-hosts KEYS DAEMONS MOODS: plays the services of a lab's hosts that have no simulated node:
- * each does at once what it is told. KEYS has a line a host, "PUBLIC SECRET DEVICE DRIVER PORT PORT",
+ * each does at once what it is told. KEYS has a line a host, "PUBLIC SECRET DEVICE DRIVER VFS PORT PORT",
  * with the port GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as grants/daemons.h
  * says. Both are read again when they grow. What a host is granted it reports as open, with its
  * GUID where it may be set; it believes the daemon whose host has the subnet manager, else the
@@ -82,11 +82,12 @@ static void read_keys(const char *path)
     char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE];
     char device[ONEIB_DEVICE_NAME_SIZE], driver[16];
     size_t count = 0;
+    uint16_t vfs;
     oneib_guid ports[2];
     oneib_autofclose FILE *file = fopen(path, "re");
     while (file && count < HOSTS_MAX &&
-           fscanf(file, "%64s %64s %31s %15s %" SCNx64 " %" SCNx64, public, secret, device, driver,
-                  &ports[0], &ports[1]) == 6) {
+           fscanf(file, "%64s %64s %31s %15s %" SCNu16 " %" SCNx64 " %" SCNx64, public, secret,
+                  device, driver, &vfs, &ports[0], &ports[1]) == 7) {
         struct oneib_curve_pair pair;
         if (!oneib_key_parse(public, pair.public) || !oneib_key_parse(secret, pair.secret))
             return;
@@ -96,7 +97,7 @@ static void read_keys(const char *path)
                 port->port_guid = ports[i];
                 port->port = (uint8_t)(i + 1);
                 port->driver = oneib_hca_driver_of(driver);
-                port->vfs_total = 7;
+                port->vfs_total = vfs;
                 strcpy(port->device, device);
             }
             hosts[host_count++].pair = pair;
