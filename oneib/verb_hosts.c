@@ -88,10 +88,11 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
-    if (host->port_count > 0 && (!item || item->vfs_total == 0))
-        return "it has no virtual functions: set up SR-IOV there";
     if (is_unreachable(node_state(survey, host->id)))
         return "its oneib-node does not report to oneibd: 'oneib hca' there says why";
+    /* The probe says the same of a host whose oneib-node does not run. */
+    if (host->port_count > 0 && (!item || item->vfs_total == 0))
+        return "it has no virtual functions: set up SR-IOV there";
     return NULL;
 }
 
