@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
+#include <errno.h>
 #include <linux/if_arp.h>
 #include <string.h>
 
@@ -99,7 +100,10 @@ static int write_guid(struct target *target, enum oneib_vf_guid_kind kind, oneib
         const size_t length =
             oneib_netlink_set_guid(message, target->ifindex, target->vf->index, kind, guid, 1);
         const int result = oneib_netlink_send(message, length, err);
-        if (!falls_back(target, result))
+        const bool is_refused =
+            result < 0 && err->code != ONEIB_ERROR_NOT_FOUND &&
+            !(err->code == ONEIB_ERROR_SYSTEM && err->system_errno == EOPNOTSUPP);
+        if (is_refused || !falls_back(target, result))
             return result;
     }
     return oneib_vf_nvidia_set_guid(target->hca, target->vf, kind, guid, err);
@@ -112,7 +116,10 @@ static int write_link(struct target *target, enum oneib_vf_link link, struct one
         const size_t length =
             oneib_netlink_set_link(message, target->ifindex, target->vf->index, link, 1);
         const int result = oneib_netlink_send(message, length, err);
-        if (!falls_back(target, result))
+        const bool is_refused =
+            result < 0 && err->code != ONEIB_ERROR_NOT_FOUND &&
+            !(err->code == ONEIB_ERROR_SYSTEM && err->system_errno == EOPNOTSUPP);
+        if (is_refused || !falls_back(target, result))
             return result;
     }
     return oneib_vf_nvidia_set_link(target->hca, target->vf, link, err);
