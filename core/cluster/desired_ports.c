@@ -101,7 +101,7 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
         refuse_port(work, port, severity_of_port(work, port), "port-reserved",
                     "if the port is the host's: oneib host accept HOST --port GUID",
                     "it is a static member, a subnet manager's, a full member of the default "
-                    "partition or a switch's, and nobody has accepted it as the host's");
+                    "partition or a switch's, and no operator has accepted it as the host's");
 }
 
 void oneib_index_ports(struct oneib_work *work)

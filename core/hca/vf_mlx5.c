@@ -73,7 +73,7 @@ static int reach(const struct oneib_hca *hca, const struct oneib_vf *vf, struct 
     return target->ifindex || target->has_files ? 0 : no_way(hca, err);
 }
 
-/* What fails by netlink is done by the files, if there are any, from then on. */
+/* After a failure of netlink the files are used, if there are any, from then on. */
 static bool falls_back(struct target *target, int result)
 {
     if (result == 0 || !target->has_files)
@@ -92,6 +92,13 @@ static int read_vf(struct target *target, struct oneib_netlink_vf *state, struct
     return oneib_vf_nvidia_read(target->hca, target->vf, state, err);
 }
 
+/* A change that the kernel can make by netlink and does not make: the files are no way around it. */
+static bool is_refused(int result, const struct oneib_error *err)
+{
+    return result < 0 && err->code != ONEIB_ERROR_NOT_FOUND &&
+           !(err->code == ONEIB_ERROR_SYSTEM && err->system_errno == EOPNOTSUPP);
+}
+
 static int write_guid(struct target *target, enum oneib_vf_guid_kind kind, oneib_guid guid,
                       struct oneib_error *err)
 {
@@ -100,10 +107,7 @@ static int write_guid(struct target *target, enum oneib_vf_guid_kind kind, oneib
         const size_t length =
             oneib_netlink_set_guid(message, target->ifindex, target->vf->index, kind, guid, 1);
         const int result = oneib_netlink_send(message, length, err);
-        const bool is_refused =
-            result < 0 && err->code != ONEIB_ERROR_NOT_FOUND &&
-            !(err->code == ONEIB_ERROR_SYSTEM && err->system_errno == EOPNOTSUPP);
-        if (is_refused || !falls_back(target, result))
+        if (is_refused(result, err) || !falls_back(target, result))
             return result;
     }
     return oneib_vf_nvidia_set_guid(target->hca, target->vf, kind, guid, err);
@@ -116,10 +120,7 @@ static int write_link(struct target *target, enum oneib_vf_link link, struct one
         const size_t length =
             oneib_netlink_set_link(message, target->ifindex, target->vf->index, link, 1);
         const int result = oneib_netlink_send(message, length, err);
-        const bool is_refused =
-            result < 0 && err->code != ONEIB_ERROR_NOT_FOUND &&
-            !(err->code == ONEIB_ERROR_SYSTEM && err->system_errno == EOPNOTSUPP);
-        if (is_refused || !falls_back(target, result))
+        if (is_refused(result, err) || !falls_back(target, result))
             return result;
     }
     return oneib_vf_nvidia_set_link(target->hca, target->vf, link, err);
