@@ -52,7 +52,7 @@ static const char *reason(enum oneib_member_status member_status)
             "the adapter is neither of mlx4 nor of mlx5: use another one for this network",
         [ONEIB_MEMBER_STATUS_PHYDEV_INVALID] =
             "the network's PHYDEV names no adapter: set it to DEVICE or DEVICE:PORT",
-        [ONEIB_MEMBER_STATUS_NO_HCA] = "the host's port must not serve it: see the findings",
+        [ONEIB_MEMBER_STATUS_PORT_REFUSED] = "the host's port must not serve it: see the findings",
         [ONEIB_MEMBER_STATUS_PORT_FULL] =
             "the port's P_Key table is full: move VMs of other clusters to other hosts",
         [ONEIB_MEMBER_STATUS_OWNER_LIMIT] =

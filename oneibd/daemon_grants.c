@@ -379,8 +379,8 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     return 0;
 }
 
-/* What was written before can be written again by anybody who can send a monitoring message, and a
- * daemon that starts knows only the ledger. Nobody waits for this. */
+/* What was written before can be written again by any sender of a monitoring message, and a daemon
+ * that starts knows only the ledger. No host or VM waits for this. */
 void oneib_daemon_note_key_serials(struct oneib_daemon *daemon)
 {
     oneib_autoledger struct oneib_ledger next = {0};
@@ -607,10 +607,10 @@ static enum keys_pass pass_of(struct oneib_daemon *daemon, const struct oneib_gr
     return daemon->config.one.writer && has_keys(host, keys, count) ? KEYS_STAY : KEYS_RETURNED;
 }
 
-/* What a host is about to be sent, oned has to know first: whoever comes after us does not know
- * what we have sent. Each host is sent its list as soon as oned knows, and not before: what it may
- * hold is computed from the list of before. What is left when the time is over is the next turn's:
- * nodes and partitions do not wait for it. */
+/* What a host is about to be sent, oned has to know first: a daemon that starts after this one
+ * does not know what this one has sent. Each host is sent its list as soon as oned knows, and
+ * not before: what it may hold is computed from the list of before. What is left when the time
+ * is over is the next turn's: nodes and partitions do not wait for it. */
 static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
                      const struct snapshots *snapshots, struct oneib_error *err)
 {

@@ -4,8 +4,9 @@
  * which is not authenticated: so oneibd signs what it writes (IB_KEYS_SEAL), and remembers it. What
  * is not signed by a daemon that the ledger knows changes nothing, and is written over. So does what
  * is signed with a lower serial than is remembered or stands in the ledger: an old value that was
- * written again. Where nothing is remembered, as after a start, nobody knows then what the host may hold. Of a host that
- * is not pinned yet it counts as it stands: it was sent nothing. Pure, but for the signatures.
+ * written again. When nothing is remembered, as after a start, it is then not known what the host
+ * may hold. Of a host that is not pinned yet it counts as it stands: it was sent nothing. Pure, but
+ * for the signatures.
  */
 #ifndef ONEIB_ONEIBD_HOST_KEYS_H
 #define ONEIB_ONEIBD_HOST_KEYS_H

@@ -4,7 +4,7 @@
 
 #define NEVER (-1.0)
 
-/* How long a poll comes after what somebody waits for. */
+/* How late a poll may be because events and nodes go first. */
 #define LATEST_POLL_MS 5000.0
 
 #define FIRST_RETRY_MS 500.0

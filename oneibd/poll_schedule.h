@@ -46,8 +46,9 @@ void oneib_poll_schedule_event(struct oneib_poll_schedule *schedule, double now)
 /* What was told by events is being looked at now. */
 void oneib_poll_schedule_events_taken(struct oneib_poll_schedule *schedule);
 struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *schedule, double now);
-/* Takes the poll out of what is due while nodes are due, too, and it is not late: whoever waits for
- * a grant does not wait for the VMs that a poll reads. Of events oneib_poll_schedule_due() knows. */
+/* Takes the poll out of what is due while nodes are due, too, and it is not late: a node that
+ * waits for a grant does not wait for the VMs that a poll reads. oneib_poll_schedule_due() has
+ * already put it off for events. */
 void oneib_poll_schedule_put_off(const struct oneib_poll_schedule *schedule, double now,
                                  struct oneib_due *due);
 bool oneib_poll_schedule_anything(const struct oneib_due *due);

@@ -13,9 +13,9 @@
  * that names key, the one in the configuration.
  */
 int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib_error *err);
-/* Whether somebody listens at such an address: of this machine, so it is known at once. */
+/* Whether a program listens at such an address: of this machine, so it is known at once. */
 bool oneib_is_listening(const char *text);
-/* Whether somebody takes a connection at HOST:PORT, a name or an address, within that time; else
+/* Whether a server accepts a connection at HOST:PORT, a name or an address, within that time; else
  * why not. Finding the address of a name takes as long as the resolver does. */
 int oneib_try_connect(const char *text, int timeout_ms, struct oneib_error *err);
 

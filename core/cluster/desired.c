@@ -416,7 +416,7 @@ const char *oneib_member_status_name(enum oneib_member_status member_status)
         [ONEIB_MEMBER_STATUS_HCA_AMBIGUOUS] = "hca-ambiguous",
         [ONEIB_MEMBER_STATUS_HCA_UNSUPPORTED] = "hca-unsupported",
         [ONEIB_MEMBER_STATUS_PHYDEV_INVALID] = "phydev-invalid",
-        [ONEIB_MEMBER_STATUS_NO_HCA] = "port-refused",
+        [ONEIB_MEMBER_STATUS_PORT_REFUSED] = "port-refused",
         [ONEIB_MEMBER_STATUS_PORT_FULL] = "port-full",
         [ONEIB_MEMBER_STATUS_OWNER_LIMIT] = "owner-limit",
         [ONEIB_MEMBER_STATUS_GIVES_WAY] = "gives-way",

@@ -70,8 +70,8 @@ enum oneib_member_status {
     ONEIB_MEMBER_STATUS_HCA_AMBIGUOUS,
     ONEIB_MEMBER_STATUS_HCA_UNSUPPORTED,
     ONEIB_MEMBER_STATUS_PHYDEV_INVALID,
-    ONEIB_MEMBER_STATUS_NO_HCA,      /* the host's port must not serve it; a finding says why */
-    ONEIB_MEMBER_STATUS_PORT_FULL,   /* the port's P_Key table has no room */
+    ONEIB_MEMBER_STATUS_PORT_REFUSED, /* the host's port must not serve it; a finding says why */
+    ONEIB_MEMBER_STATUS_PORT_FULL,    /* the port's P_Key table has no room */
     ONEIB_MEMBER_STATUS_OWNER_LIMIT, /* ... holds as many keys of that owner's networks as it may */
     ONEIB_MEMBER_STATUS_GIVES_WAY, /* a user has made it limited, and others on its port are full */
     ONEIB_MEMBER_STATUS_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here

@@ -142,7 +142,7 @@ static void find_missing_nics(struct hold *hold)
     ONEIB_SORT(hold->missing.items, hold->missing.count, compare_missing);
 }
 
-/* The host whose port it is, also where no host reports it now; ONEIB_NO_ID: nobody knows. */
+/* The host whose port it is, also where no host reports it now; ONEIB_NO_ID: not known. */
 static uint32_t host_of(const struct hold *hold, oneib_guid guid)
 {
     const struct oneib_known_port *reported = oneib_port_index_find(&hold->ports, guid);
@@ -159,8 +159,8 @@ static bool was_answered(const struct hold *hold, oneib_guid guid)
                : oneib_cloud_host(hold->input->cloud, host_of(hold, guid)) != NULL;
 }
 
-/* What the NICs of the cluster that are missing say of the member; where nobody knows whose port it
- * is, it may be that of any of them. */
+/* What the NICs of the cluster that are missing say of the member. When its host is not known, it
+ * may be the port of any of them. */
 static enum oneib_hold_reason reason_by_nics(const struct hold *hold, uint32_t network_id,
                                              oneib_guid guid)
 {

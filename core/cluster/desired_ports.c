@@ -217,7 +217,7 @@ static void take_port(const struct oneib_work *work, struct oneib_binding *bindi
                                                               attachment->nic_id)
                                           : port->port_guid;
     if (owner->refused)
-        binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+        binding->member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
 }
 
 static void leave_without_port(struct oneib_binding *bindings, size_t count,

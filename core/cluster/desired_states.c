@@ -254,7 +254,7 @@ static void separate_adapters(struct oneib_work *work, struct kind *kinds)
         const uint32_t cluster = work->entitlements[binding->network].cluster;
         if (binding->is_virtual == work->first_index[cluster])
             continue;
-        binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+        binding->member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
         kinds[cluster].refused += !binding->is_source;
     }
     for (size_t i = 0; i < work->cloud->network_count; i++)

@@ -75,7 +75,7 @@ static void narrow_host(const struct oneib_work *work, struct table *table, stru
                         uint32_t host_id)
 {
     const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
-    wish.member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+    wish.member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
     for (size_t i = 0; host && i < host->port_count; i++) {
         wish.guid = host->ports[i].port_guid;
         add_wish(table, wish);

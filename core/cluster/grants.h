@@ -105,14 +105,14 @@ struct oneib_grants_input {
  * GUID that is not NONE or DEFERRED, nor was another host granted it before and has not reported
  * since. While
  * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the
- * NIC; then nobody's, until it follows a list that says so; then the other host's. What a node was
+ * NIC; then no host's, until it follows a list that says so; then the other host's. What a node was
  * sent (or, when nothing was sent yet, has open) and whose removal is held (desired->held) stays
  * granted, unless something says that this NIC has ended there. A VF that is a port of its own (mlx5) has a GUID that the subnet
  * manager lets two ports have: there a silent host that oned has given up keeps it, too, unless it
  * is fenced, and so does a port of the fabric that is none of the hosts' that may have it (`twice`,
- * and the finding guid-twice). What a node is only assumed to have been sent keeps a GUID from
- * nobody whose GUID is in force in its partition. More than ONEIB_GRANTS_MAX for a host: the first by start of the
- * VM, and a finding.
+ * and the finding guid-twice). What a node is only assumed to have been sent does not keep a GUID
+ * from a NIC whose GUID is in force in its partition. More than ONEIB_GRANTS_MAX for a host: the
+ * first by start of the VM, and a finding.
  */
 void oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
                           struct oneib_findings *findings);
@@ -130,9 +130,9 @@ struct oneib_gate_input {
     const struct oneib_ledger *ledger;        /* for its fences, and whose ports are; NULL: none */
     const struct oneib_subnet *led_elsewhere; /* the fabric, as it was read: another host's subnet
                                                  manager leads it, and in force is what the ports
-                                                 hold; NULL: by the file here, or nobody knows */
-    bool hears_nobody; /* whoever asks hears no nodes: every host that has VFs is UNHEARD, and no
-                          GUID of a VF is added */
+                                                 hold; NULL: by the file here, or not known */
+    bool hears_no_nodes; /* the program that asks (a command, not the daemon) hears no nodes: every
+                            host that has VFs is UNHEARD, and no GUID of a VF is added */
 };
 
 struct oneib_gate {

@@ -138,7 +138,7 @@ static void list_unreported(struct gating *gating)
 static void list_virtual(struct gating *gating)
 {
     const struct oneib_desired *desired = gating->input->desired;
-    for (size_t i = 0; gating->input->hears_nobody && i < desired->binding_count; i++) {
+    for (size_t i = 0; gating->input->hears_no_nodes && i < desired->binding_count; i++) {
         const struct oneib_desired_binding *binding = &desired->bindings[i];
         const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, binding->host_id);
         if (host && oneib_is_virtual_port(binding->port, binding->member))
@@ -155,7 +155,7 @@ static void list_ports(struct gating *gating)
     const struct oneib_ledger *ledger = gating->input->ledger;
     oneib_port_index_make(gating->input->cloud, &index);
     const size_t more = (ledger ? ledger->port_count : 0) +
-                        (gating->input->hears_nobody ? gating->input->desired->binding_count : 0);
+                        (gating->input->hears_no_nodes ? gating->input->desired->binding_count : 0);
     gating->ports = oneib_alloc(index.count + more + 1, sizeof *gating->ports);
     for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* How much its adapter is for VMs: it has VFs that oneib can keep apart, it could have, or it never
- * will. Whether its link is up is nobody's reason to move running VMs to another one. */
+ * will. Whether its link is up is no reason to move running VMs to another one. */
 static int fitness(const struct oneib_hca_port *port)
 {
     if (port->driver == ONEIB_HCA_OTHER)

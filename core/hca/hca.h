@@ -42,7 +42,7 @@ struct oneib_vf {
     char driver[32];   /* "vfio-pci", "mlx4_core", "mlx5_core", ...; "": none */
     int16_t numa_node; /* -1: not known */
     bool interface_up; /* a network interface of it is up: the host uses it */
-    bool off_bus; /* its PCI device is gone, or is no function of the adapter: nobody can have it */
+    bool off_bus; /* its PCI device is gone, or is no function of the adapter: no VM can get it */
     char iov_directory[ONEIB_PCI_TEXT_SIZE]; /* mlx4: its directory below iov/, found by gid_idx; ""
                                              : none */
 };

@@ -20,7 +20,7 @@ static int read_pci(const char *pf, struct oneib_vf *vf, struct oneib_error *err
     return oneib_fail(err, ONEIB_ERROR_INPUT, "%s does not point to a PCI device", path);
 }
 
-/* The adapter's link to a VF stays when somebody removes the VF from the bus. */
+/* The adapter's link to a VF stays when the VF is removed from the bus. */
 static int read_presence(const char *pf, const char *pci, struct oneib_vf *vf,
                          struct oneib_error *err)
 {

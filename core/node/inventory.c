@@ -25,8 +25,8 @@ static enum oneib_vf_use use_by_state(const struct oneib_inventory_vf *item)
     return oneib_vf_state_is_free(state) ? ONEIB_VF_FREE : ONEIB_VF_NOT_CLOSED;
 }
 
-/* Nobody's. */
-static enum oneib_vf_use use_of_nobodys(const struct oneib_inventory_vf *item, bool with_states)
+/* Of a VF that no VM has. */
+static enum oneib_vf_use use_of_unassigned(const struct oneib_inventory_vf *item, bool with_states)
 {
     const enum oneib_vf_use use = with_states ? use_by_state(item) : ONEIB_VF_FREE;
     return use == ONEIB_VF_FREE && item->vf->off_bus ? ONEIB_VF_ABSENT : use;
@@ -46,7 +46,7 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
     if (!inventory->table_known || !inventory->domains_known ||
         item->hca->fault.code != ONEIB_ERROR_NONE)
         return ONEIB_VF_UNKNOWN;
-    return use_of_nobodys(item, with_states);
+    return use_of_unassigned(item, with_states);
 }
 
 /* Who is not root sees less than the service, which may open the adapter's fwctl device. */

@@ -51,9 +51,8 @@ struct oneib_inventory {
 };
 
 /* with_states: also reads every VF's maps and GUIDs; the probe does without. A VF of which the
- * service, the table, libvirt or sysfs cannot tell whether somebody has it is UNKNOWN, never
- * free. What cannot be read is a finding; -1 only when no adapter could be
- * listed. */
+ * service, the table, libvirt or sysfs cannot tell whether it is in use is UNKNOWN, never free. What
+ * cannot be read is a finding; -1 only when no adapter could be listed. */
 int oneib_inventory_read(const struct oneib_config *config, bool with_states,
                          struct oneib_inventory *inventory, struct oneib_error *err);
 void oneib_inventory_clear(struct oneib_inventory *inventory);

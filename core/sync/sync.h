@@ -71,7 +71,7 @@ int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm
 void oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                struct oneib_partition_table *table);
 /*
- * The same for whoever hears no nodes, so `oneib sync` and `oneib plan`: the daemon's judgement
+ * The same for a command that hears no nodes (`oneib sync`, `oneib plan`): the daemon's judgement
  * (cluster/grants.h) with no node heard. Nothing new comes to the ports of hosts with VFs, for a VF
  * may be mapped to the place that it would take. That is left to the daemon, which hears the nodes.
  * *left: how many members that are.

@@ -14,12 +14,13 @@ static void compute_gate(const struct oneib_snapshot *snapshot, struct oneib_gat
         .in_force = oneib_seen_has_table(&snapshot->seen) ? &snapshot->seen.table : NULL,
         .grants = &nothing,
         .ledger = &snapshot->kept.ledger,
-        .hears_nobody = true,
+        .hears_no_nodes = true,
     };
     oneib_gate_compute(&input, gate);
 }
 
-/* What is kept is limited, and to be full: nobody that is not heard has anything else kept. */
+/* gate.kept counts the members that stay limited and are to be full: nothing else is kept for a host
+ * that is not heard. */
 void oneib_snapshot_leave_to_daemon(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                     size_t *left)
 {

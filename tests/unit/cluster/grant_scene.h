@@ -190,7 +190,7 @@ static inline const struct oneib_grant *granted(const struct grant_scene *played
     return NULL;
 }
 
-static inline void pass_gate_as(struct grant_scene *played, bool hears_nobody)
+static inline void pass_gate_as(struct grant_scene *played, bool hears_no_nodes)
 {
     const struct scene *scene = &played->scene;
     const struct oneib_gate_input input = {.cloud = &scene->cloud,
@@ -202,7 +202,7 @@ static inline void pass_gate_as(struct grant_scene *played, bool hears_nobody)
                                            .ledger = &scene->ledger,
                                            .led_elsewhere =
                                                played->is_led_elsewhere ? &scene->subnet : NULL,
-                                           .hears_nobody = hears_nobody};
+                                           .hears_no_nodes = hears_no_nodes};
     oneib_gate_clear(&played->gate);
     oneib_gate_compute(&input, &played->gate);
 }

@@ -314,8 +314,8 @@ static void a_port_with_one_of_our_own_guids_is_refused(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_int_equal(2, findings_of(scene, "port-guid-site"));
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -334,8 +334,8 @@ static void a_port_that_is_full_member_of_the_default_partition_serves_nobody(vo
     add_subnet_port(scene, port_of(2), 64);
     scene->subnet.sm_port_guid = port_of(2);
     compute(scene);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
-    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_member_status(scene, 13, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(2, findings_of(scene, "port-full-member"));
     assert_finding(scene, "port-full-member", ONEIB_VIOLATION, "host 1");
@@ -620,7 +620,7 @@ static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_listed(scene, 256, port_of(1), "limited");
 }
 

@@ -174,7 +174,7 @@ static void mlx5_members_are_refused_beside_mlx4_ports(void **state)
     compute(scene);
     assert_false(partition_of(&scene->desired.table, 256)->indx0);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_true(partition_of(&scene->desired.table, 257)->indx0);
     assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "network 4");
@@ -194,9 +194,9 @@ static void who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4(void **state)
     compute(scene);
     assert_true(partition_of(&scene->desired.table, 256)->indx0);
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "2 of its NICs on mlx4");
 }
 
@@ -209,7 +209,7 @@ static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
     assert_false(partition_of(&scene->desired.table, 256)->indx0);
-    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
 }
 
 static void add_fabric(struct scene *scene, uint8_t mtu, uint8_t rate)
@@ -610,7 +610,7 @@ static void a_static_partition_with_indx0_closes_the_ports_that_it_lists(void **
     add_host(scene, 2);
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_finding(scene, "port-index0", ONEIB_VIOLATION, "host 1");
 }

@@ -1032,8 +1032,8 @@ static void who_hears_no_nodes_adds_nothing_at_the_ports_of_hosts_with_vfs(void 
         add_nic(&played->scene, 4 + i, 0, 8, i);
     grant_all(played);
     oneib_grants_clear(&played->grants);
-    for (int hears_nobody = 0; hears_nobody < 2; hears_nobody++) {
-        pass_gate_as(played, hears_nobody);
+    for (int hears_no_nodes = 0; hears_no_nodes < 2; hears_no_nodes++) {
+        pass_gate_as(played, hears_no_nodes);
         assert_gated(played, 0x101, port_of(1), "full");
         for (uint32_t i = 1; i <= 3; i++)
             assert_gated(played, 0x102, port_of(i), "none");

@@ -118,7 +118,7 @@ static void it_speaks_for_the_one_where_the_other_host_is_no_members(void **stat
     struct scene *scene = *state;
     struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, vf()),
                                                 binding(OTHER_HOSTS_PORT, vf())};
-    bindings[1].member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+    bindings[1].member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
     add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
     assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_IN_FORCE);
 }
