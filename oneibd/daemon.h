@@ -213,6 +213,8 @@ int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_
  * written down. From now on the same is done during calls of oned's, which may hang. */
 void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
 
+/* ports.c: the policy as far as it decides whose a port is. Borrows from the configuration. */
+struct oneib_policy oneib_daemon_port_policy(const struct oneib_daemon *daemon);
 /* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
  * port-anothers and ports-many to grant_findings. */
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);

@@ -97,11 +97,7 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
     list_empty(daemon, ledger, look);
     if (oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &look->links, err) < 0)
         return -1;
-    const struct oneib_policy policy = {
-        .site = daemon->config.site,
-        .default_full_members = daemon->config.default_partition.full_guids,
-        .default_full_count = daemon->config.default_partition.full_count,
-    };
+    const struct oneib_policy policy = oneib_daemon_port_policy(daemon);
     const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
                                             .ledger = ledger,
                                             .policy = &policy,

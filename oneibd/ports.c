@@ -98,9 +98,9 @@ struct claim {
 struct pinning {
     struct oneib_daemon *daemon;
     struct oneib_port_evidence evidence;
-    struct oneib_policy policy; /* as far as it decides here */
-    struct oneib_ledger next;   /* owned */
-    struct claim *claims;       /* owned; by GUID: of all nodes */
+    struct oneib_policy policy;
+    struct oneib_ledger next; /* owned */
+    struct claim *claims;     /* owned; by GUID: of all nodes */
     size_t claim_count, claim_capacity;
     bool changed;
 };
@@ -234,6 +234,15 @@ static int pin_all(struct pinning *pinning, struct oneib_error *err)
     return 0;
 }
 
+struct oneib_policy oneib_daemon_port_policy(const struct oneib_daemon *daemon)
+{
+    return (struct oneib_policy){
+        .site = daemon->config.site,
+        .default_full_members = daemon->config.default_partition.full_guids,
+        .default_full_count = daemon->config.default_partition.full_count,
+    };
+}
+
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     bool written;
@@ -241,9 +250,8 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
         return 0;
     struct pinning pinning = {
         .daemon = daemon,
-        .policy = {.site = daemon->config.site,
-                   .default_full_members = daemon->config.default_partition.full_guids,
-                   .default_full_count = daemon->config.default_partition.full_count}};
+        .policy = oneib_daemon_port_policy(daemon),
+    };
     pinning.evidence = (struct oneib_port_evidence){
         .ledger = &daemon->snapshot.kept.ledger,
         .policy = &pinning.policy,
