@@ -88,7 +88,7 @@ static int accept_key(struct work *work, struct oneib_error *err)
     const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
     if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
         oneib_ledger_pin(&next, &entry);
-    oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
+    oneib_ledger_renew_ports(&next, work->pick.host_id);
     return write_ledger(work, &next, err);
 }
 
@@ -96,12 +96,17 @@ static int accept_key(struct work *work, struct oneib_error *err)
  * reports. */
 static int accept_port(struct work *work, struct oneib_error *err)
 {
-    const struct oneib_ledger_port port = {.guid = work->port,
-                                           .host_id = work->pick.host_id,
-                                           .hca = {.port_guid = work->port},
-                                           .since = (int64_t)time(NULL)};
+    struct oneib_ledger_port port = {.guid = work->port,
+                                     .host_id = work->pick.host_id,
+                                     .hca = {.port_guid = work->port},
+                                     .since = (int64_t)time(NULL)};
     oneib_autoledger struct oneib_ledger next = {0};
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
+    const struct oneib_ledger_port *known = oneib_ledger_port(&next, work->port);
+    if (known && known->host_id == port.host_id && known->state != ONEIB_LEDGER_PORT_ABSENT)
+        port = *known; /* its VMs have it until its oneib-node reports it otherwise */
+    port.state = ONEIB_LEDGER_PORT_RENEWED;
+    port.is_accepted = true;
     oneib_ledger_forget_port(&next, work->port);
     if (oneib_ledger_set_port(&next, &port, err) < 0)
         return -1;
@@ -174,7 +179,8 @@ const struct oneib_verb oneib_verb_host = {
             "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
             "        service's key is forgotten.\n"
             "accept: the key that HOST's service reports now is its own, and no longer the one\n"
-            "        that it was first heard with: the machine was installed anew.\n"
+            "        that it was first heard with: the machine was installed anew. Drivers and\n"
+            "        names of its adapters may have changed; it keeps their ports.\n"
             "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
             "        owned it before: the adapter was moved.\n"
             "\n"

@@ -12,6 +12,7 @@
 #include "oneibd/daemon.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* How long a place may be old: a cable that is moved at once leaves all ports as they were, with
@@ -77,6 +78,23 @@ static void note_anothers(struct oneib_daemon *daemon, const struct oneib_node *
         other == ONEIB_NO_ID ? "" : " ",
         other == ONEIB_NO_ID ? "" : oneib_host_id_shown(cloud, other).text,
         oneib_host_id_shown(cloud, node->identity.host_id).text);
+}
+
+/* The node reports its own port as it is not recorded. known: what the ledger has. */
+static void note_changed(struct oneib_daemon *daemon, const struct oneib_node *node,
+                         const struct oneib_hca_port *reported, const struct oneib_hca_port *known)
+{
+    oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
+    oneib_findings_note(
+        &daemon->grant_findings, ONEIB_WARNING, "port-changed",
+        "if the adapter, or its name, has changed: oneib host accept HOST; else the host may be "
+        "compromised",
+        "%s: its oneib-node reports port 0x%016" PRIx64
+        " as %s:%u with driver %s, and the ledger has %s:%u with driver %s, which stays in force",
+        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
+        reported->port_guid, reported->device, reported->port,
+        oneib_hca_driver_name(reported->driver), known->device, known->port,
+        oneib_hca_driver_name(known->driver));
 }
 
 static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node)
@@ -154,6 +172,44 @@ static bool may_note_again(const struct oneib_node *node, double now)
            now - node->ports_noted_at >= NOTED_MS;
 }
 
+/* A port of the host by which a new one cannot be as it is reported: one adapter has one driver.
+ * NULL: none. */
+static const struct oneib_hca_port *contradiction(const struct oneib_ledger *ledger,
+                                                  uint32_t host_id,
+                                                  const struct oneib_hca_port *reported)
+{
+    for (size_t i = 0; i < ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &ledger->ports[i];
+        if (port->host_id == host_id && port->state != ONEIB_LEDGER_PORT_RENEWED &&
+            strcmp(port->hca.device, reported->device) == 0 && port->hca.driver != reported->driver)
+            return &port->hca;
+    }
+    return NULL;
+}
+
+/* Whether the ledger may have the port as the node reports it, which is the host's, or nobody's. */
+static bool may_note(struct pinning *pinning, const struct oneib_node *node,
+                     const struct oneib_ledger_port *known, const struct oneib_hca_port *reported)
+{
+    const uint32_t host_id = node->identity.host_id;
+    const struct oneib_hca_port *other = NULL;
+    if (known && !oneib_ledger_port_allows(known, reported))
+        other = &known->hca;
+    else if (!known)
+        other = contradiction(&pinning->next, host_id, reported);
+    if (other) {
+        note_changed(pinning->daemon, node, reported, other);
+        return false;
+    }
+    if (!known && !is_free(pinning, node, reported->port_guid))
+        return false;
+    if (!known && oneib_ledger_count_ports(&pinning->next, host_id) >= ONEIB_HOST_PORTS_MAX) {
+        note_too_many(pinning->daemon, node);
+        return false;
+    }
+    return true;
+}
+
 static int pin_port(struct pinning *pinning, struct oneib_node *node,
                     const struct oneib_hca_port *reported, double now, struct oneib_error *err)
 {
@@ -166,20 +222,18 @@ static int pin_port(struct pinning *pinning, struct oneib_node *node,
                       claim_problem(ONEIB_PORT_CLAIM_VALID), known->host_id);
         return 0;
     }
-    if (known && (oneib_hca_port_compare(&known->hca, reported) == 0 || !may_note_again(node, now)))
+    const bool is_noted = known && known->state == ONEIB_LEDGER_PORT_PRESENT &&
+                          oneib_hca_port_compare(&known->hca, reported) == 0;
+    if (is_noted || !may_note(pinning, node, known, reported) ||
+        (known && known->state != ONEIB_LEDGER_PORT_RENEWED && !may_note_again(node, now)))
         return 0;
-    if (!known && !is_free(pinning, node, reported->port_guid))
-        return 0;
-    if (!known && oneib_ledger_count_ports(&pinning->next, host_id) >= ONEIB_HOST_PORTS_MAX) {
-        note_too_many(pinning->daemon, node);
-        return 0;
-    }
     if (known) {
         port = *known;
         if (port.hca.device[0])
             node->ports_noted_at = now;
     }
     port.hca = *reported;
+    port.state = ONEIB_LEDGER_PORT_PRESENT;
     pinning->changed = true;
     return oneib_ledger_set_port(&pinning->next, &port, err);
 }
@@ -200,9 +254,10 @@ static void note_absent(struct pinning *pinning, struct oneib_node *node,
     for (size_t i = 0; count > 0 && i < pinning->next.port_count; i++) {
         struct oneib_ledger_port *known = &pinning->next.ports[i];
         if (known->host_id != node->identity.host_id || !known->hca.device[0] ||
-            is_reported(ports, count, known->guid) || !may_note_again(node, now))
+            known->state == ONEIB_LEDGER_PORT_ABSENT || is_reported(ports, count, known->guid) ||
+            !may_note_again(node, now))
             continue;
-        known->hca = (struct oneib_hca_port){.port_guid = known->guid};
+        known->state = ONEIB_LEDGER_PORT_ABSENT;
         node->ports_noted_at = now;
         pinning->changed = true;
     }

@@ -54,8 +54,8 @@ struct oneib_desired_input {
         *subnet; /* NULL: not known; used for PartitionCap, MTU, rate, MulticastFDBCap */
     const struct oneib_partition_table
         *in_force; /* NULL: not known; used for attachments of unknown state, for those whose
-                      network another driver serves now, and for keys that must not be given
-                      out again */
+                      network another driver serves now, for keys that must not be given out
+                      again, and for the kind of adapter of a cluster with members on both */
 };
 
 enum oneib_member_status {

@@ -199,12 +199,14 @@ bool oneib_is_earlier(const struct oneib_work *work, const struct oneib_binding 
 /* Of which kind of ports a cluster is, and what that costs. */
 struct kind {
     const struct oneib_binding *first; /* of its members; NULL: none */
+    bool is_in_force;                  /* so is `first` */
     bool has_static;
     size_t refused; /* NICs on adapters of the other kind */
 };
 
-/* A partition of virtual ports has indx0. Static members are operators' word; else it is as who was
- * there first, and nobody loses a member that runs to one that somebody starts. */
+/* A partition of virtual ports has indx0. Static members are operators' word; else it is as the first
+ * of its members in force, and where none is, as the first: a running member is lost neither to one
+ * that is started nor to a host that reports other ports than before. */
 static bool is_virtual(const struct kind *kind)
 {
     return !kind->has_static && kind->first && kind->first->is_virtual;
@@ -224,8 +226,19 @@ static void say_mixed(struct oneib_work *work, uint32_t cluster, const struct ki
         kind->refused, is_virtual(kind) ? "mlx4" : "mlx5");
 }
 
-static void find_kinds(const struct oneib_work *work, struct kind *kinds)
+static bool comes_first(const struct oneib_work *work, const struct kind *kind,
+                        const struct oneib_binding *binding, bool is_in_force)
 {
+    if (kind->first && kind->is_in_force != is_in_force)
+        return is_in_force;
+    return !kind->first || oneib_is_earlier(work, binding, kind->first);
+}
+
+/* *any_mixed: a cluster has members of both kinds, whoever is first. */
+static void find_kinds(const struct oneib_work *work, const struct present_members *present,
+                       struct kind *kinds, bool *any_mixed)
+{
+    *any_mixed = false;
     for (size_t i = 0; i < work->static_count; i++)
         kinds[work->statics[i].cluster].has_static = true;
     for (size_t i = 0; i < work->binding_count; i++) {
@@ -233,9 +246,26 @@ static void find_kinds(const struct oneib_work *work, struct kind *kinds)
         if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
             continue;
         struct kind *kind = &kinds[work->entitlements[binding->network].cluster];
-        if (!kind->first || oneib_is_earlier(work, binding, kind->first))
-            kind->first = binding;
+        const bool is_in_force = find_present(work, present, binding) != NULL;
+        *any_mixed |= kind->first && kind->first->is_virtual != binding->is_virtual;
+        if (!comes_first(work, kind, binding, is_in_force))
+            continue;
+        kind->first = binding;
+        kind->is_in_force = is_in_force;
     }
+}
+
+/* What is in force is looked at where it decides something. */
+static void find_all_kinds(const struct oneib_work *work, struct kind *kinds)
+{
+    struct present_members present = {0};
+    bool any_mixed;
+    find_kinds(work, &present, kinds, &any_mixed);
+    if (!any_mixed || !work->in_force)
+        return;
+    list_present(work, &present);
+    find_kinds(work, &present, kinds, &any_mixed);
+    free(present.items);
 }
 
 /*
@@ -244,7 +274,7 @@ static void find_kinds(const struct oneib_work *work, struct kind *kinds)
  */
 static void separate_adapters(struct oneib_work *work, struct kind *kinds)
 {
-    find_kinds(work, kinds);
+    find_all_kinds(work, kinds);
     for (size_t i = 0; i < work->cloud->network_count; i++)
         work->first_index[i] = is_virtual(&kinds[i]);
     for (size_t i = 0; i < work->binding_count; i++) {

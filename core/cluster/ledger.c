@@ -196,8 +196,6 @@ void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_hos
     if (!has_host_at(ledger, place, host->host_id)) {
         ONEIB_INSERT(ledger->hosts, ledger->host_count, ledger->host_capacity, place);
     } else {
-        if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
-            oneib_ledger_forget_ports(ledger, host->host_id);
         if (ledger->hosts[place].keys_serial > serial)
             serial = ledger->hosts[place].keys_serial;
     }
@@ -294,7 +292,7 @@ ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
                 ?: memcmp(left->key, right->key, sizeof left->key));
 ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
             ONEIB_BY(guid, host_id, switch_guid, switch_port)
-                ?: ONEIB_BY(since) ?: oneib_hca_port_compare(&left->hca, &right->hca));
+                ?: ONEIB_BY(since, state, is_accepted) ?: oneib_hca_port_compare(&left->hca, &right->hca));
 ONEIB_ORDER(compare_daemons, struct oneib_ledger_daemon,
             strcmp(left->address, right->address) ?: ONEIB_BY(since)
                 ?: memcmp(left->curve, right->curve, sizeof left->curve)

@@ -12,7 +12,8 @@
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SERIAL = "12", SINCE = "1795223390" ]
  *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
- *                 VFS = "16", SWITCH = "0x0002c90300d4e5f6", PORT = "7", SINCE = "..." ]
+ *                 VFS = "16", STATE = "absent", ACCEPTED = "YES", SWITCH = "0x0002c90300d4e5f6",
+ *                 PORT = "7", SINCE = "..." ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -62,14 +63,24 @@ struct oneib_ledger_host {
 
 #define ONEIB_HOST_PORTS_MAX 64 /* InfiniBand ports of one host's adapters that are remembered */
 
+enum oneib_ledger_port_state {
+    ONEIB_LEDGER_PORT_PRESENT,
+    ONEIB_LEDGER_PORT_ABSENT,  /* the host's oneib-node reports other ports, and not this one */
+    ONEIB_LEDGER_PORT_RENEWED, /* an operator has accepted the host, or the port, since: device and
+                                  driver are recorded as its oneib-node reports them next */
+};
+
 /* A port that belongs to a host, whatever any host's probe says: the host's oneib-node was the first
  * to report it, by the key that the ledger has of it, or an operator accepted it. Until the host is
- * forgotten, or another key or host is accepted (docs/design/desired.md). */
+ * forgotten, or it is accepted as another host's (docs/design/desired.md). */
 struct oneib_ledger_port {
     oneib_guid guid; /* port GUID */
     uint32_t host_id;
     struct oneib_hca_port
-        hca; /* as the host's oneib-node reported it last, without its rate; device "": it reports other ports by now, or none yet */
+        hca; /* without its rate. Device, port number and driver: as the host's oneib-node reported them first;
+                VFs: last; device "": not reported yet */
+    enum oneib_ledger_port_state state;
+    bool is_accepted;       /* by `oneib host accept --port`; else by oneib-node's word alone */
     oneib_guid switch_guid; /* node GUID of the switch that it was seen at last; 0: never seen */
     uint8_t switch_port;    /* 0 likewise */
     int64_t since;
@@ -168,8 +179,7 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
                              struct oneib_error *err);
 /* No host holds it any more: it may be given again. */
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
-/* Pins, or replaces, a host's key; removes it. With another key, or none, its ports are nobody's.
- */
+/* Pins, or replaces, a host's key; removes it, and the host has no ports then. */
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host);
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
 /* Adds a daemon, or replaces what is known of that address, or of one of those keys. */
@@ -188,6 +198,16 @@ int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger
 /* The port is no host's. */
 void oneib_ledger_forget_port(struct oneib_ledger *ledger, oneib_guid guid);
 void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id);
+/* An operator has accepted the host again: the ports stay its own, but for those that are absent.
+ * Device and driver of each are recorded as its oneib-node reports them next. */
+void oneib_ledger_renew_ports(struct oneib_ledger *ledger, uint32_t host_id);
+/* Whether its oneib-node may report it so: another driver, device or port number than the recorded
+ * one is an operator's to accept. */
+bool oneib_ledger_port_allows(const struct oneib_ledger_port *port,
+                              const struct oneib_hca_port *reported);
+/* As in the document: "absent", "renewed"; NULL: present. */
+const char *oneib_ledger_port_state_name(enum oneib_ledger_port_state state);
+bool oneib_ledger_port_state_parse(const char *name, enum oneib_ledger_port_state *state);
 /* For oneib_ledger_render(). */
 void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 

@@ -79,6 +79,49 @@ void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id)
     ledger->port_count = kept;
 }
 
+void oneib_ledger_renew_ports(struct oneib_ledger *ledger, uint32_t host_id)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ledger->port_count; i++) {
+        struct oneib_ledger_port port = ledger->ports[i];
+        const bool is_its = port.host_id == host_id;
+        if (is_its && port.state == ONEIB_LEDGER_PORT_ABSENT)
+            continue;
+        if (is_its)
+            port.state = ONEIB_LEDGER_PORT_RENEWED;
+        ledger->ports[kept++] = port;
+    }
+    ledger->port_count = kept;
+}
+
+bool oneib_ledger_port_allows(const struct oneib_ledger_port *port,
+                              const struct oneib_hca_port *reported)
+{
+    return !port->hca.device[0] || port->state == ONEIB_LEDGER_PORT_RENEWED ||
+           (strcmp(port->hca.device, reported->device) == 0 && port->hca.port == reported->port &&
+            port->hca.driver == reported->driver);
+}
+
+static const char *const port_states[] = {
+    [ONEIB_LEDGER_PORT_ABSENT] = "absent",
+    [ONEIB_LEDGER_PORT_RENEWED] = "renewed",
+};
+
+const char *oneib_ledger_port_state_name(enum oneib_ledger_port_state state)
+{
+    return port_states[state];
+}
+
+bool oneib_ledger_port_state_parse(const char *name, enum oneib_ledger_port_state *state)
+{
+    for (size_t i = 0; i < sizeof port_states / sizeof *port_states; i++)
+        if (port_states[i] && strcmp(name, port_states[i]) == 0) {
+            *state = (enum oneib_ledger_port_state)i;
+            return true;
+        }
+    return false;
+}
+
 void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text)
 {
     for (size_t i = 0; i < ledger->port_count; i++) {
@@ -89,6 +132,10 @@ void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_t
             oneib_text_printf(text, ", NAME = \"%s:%u\", DRIVER = \"%s\", VFS = \"%u\"",
                               port->hca.device, port->hca.port,
                               oneib_hca_driver_name(port->hca.driver), port->hca.vfs_total);
+        if (port->state != ONEIB_LEDGER_PORT_PRESENT)
+            oneib_text_printf(text, ", STATE = \"%s\"", oneib_ledger_port_state_name(port->state));
+        if (port->is_accepted)
+            oneib_text_append(text, ", ACCEPTED = \"YES\"");
         oneib_text_printf(
             text, ", SWITCH = \"0x%016" PRIx64 "\", PORT = \"%u\", SINCE = \"%" PRId64 "\" ]\n",
             port->switch_guid, port->switch_port, port->since);

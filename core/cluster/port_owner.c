@@ -201,7 +201,7 @@ static void take_from_ledger(const struct settling *settling, struct oneib_host 
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_ledger_port *known = owned[i];
-        if (!known->hca.device[0])
+        if (!known->hca.device[0] || known->state == ONEIB_LEDGER_PORT_ABSENT)
             continue;
         const struct oneib_hca_port *probed = probed_port(host, known->guid);
         struct oneib_hca_port *port = oneib_host_add_port(host);

@@ -25,8 +25,8 @@ struct oneib_port_evidence {
 
 /*
  * Leaves in `ports` of each host of the sorted cloud those that are its own; what IB_HCA names stays
- * in `probed`. Of a host with ports in the ledger these are the ledger's, as its oneib-node reported
- * them last. Of any other they are those of its IB_HCA that no other host owns or names, unproven.
+ * in `probed`. Of a host with ports in the ledger these are the ledger's, with the device and driver
+ * that are recorded there. Of any other they are those of its IB_HCA that no other host owns or names, unproven.
  * port-conflict for each port that IB_HCA names and that is, or may be, another host's. May be
  * called again when the evidence has changed.
  */

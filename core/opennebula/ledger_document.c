@@ -195,7 +195,6 @@ static void take_fenced_port(struct reading *reading, const struct oneib_value *
         find_wrong(reading, "a FENCED_PORT");
 }
 
-/* Behind its HOST, as they are written. */
 /* NAME, DRIVER and VFS; none of them: the host reports no such port now. */
 static bool take_hca(const struct oneib_value *values, oneib_guid guid, struct oneib_hca_port *hca)
 {
@@ -212,19 +211,35 @@ static bool take_hca(const struct oneib_value *values, oneib_guid guid, struct o
     return true;
 }
 
+static bool take_port_state(const struct oneib_value *value, enum oneib_ledger_port_state *state)
+{
+    *state = ONEIB_LEDGER_PORT_PRESENT;
+    return value->state == ONEIB_VALUE_ABSENT ||
+           oneib_ledger_port_state_parse(word_of(value), state);
+}
+
+static bool take_accepted(const struct oneib_value *value, bool *is_accepted)
+{
+    *is_accepted = value->state != ONEIB_VALUE_ABSENT;
+    return !*is_accepted || strcmp(word_of(value), "YES") == 0;
+}
+
+/* Behind its HOST, as they are written. */
 static void take_host_port(struct reading *reading, const struct oneib_value *values)
 {
-    struct oneib_ledger_port port;
+    struct oneib_ledger_port port = {0};
     struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
         !take_guid(&values[2], &port.switch_guid) || !take_port(&values[3], &port.switch_port) ||
         !take_time(&values[4], &port.since) || !take_hca(&values[5], port.guid, &port.hca) ||
+        !take_port_state(&values[8], &port.state) ||
+        !take_accepted(&values[9], &port.is_accepted) ||
         oneib_ledger_port(&reading->ledger, port.guid) ||
         oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
         find_wrong(reading, "a HOST_PORT");
 }
 
-#define VECTOR_FIELDS 8
+#define VECTOR_FIELDS 10
 
 /* The entries, and who takes them. */
 static const struct vector {
@@ -246,9 +261,9 @@ static const struct vector {
      {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE, ONEIB_NAME_SERIAL},
      take_host},
     {ONEIB_NAME_HOST_PORT,
-     8,
+     10,
      {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE,
-      ONEIB_NAME_NAME, ONEIB_NAME_DRIVER, ONEIB_NAME_VFS},
+      ONEIB_NAME_NAME, ONEIB_NAME_DRIVER, ONEIB_NAME_VFS, ONEIB_NAME_STATE, ONEIB_NAME_ACCEPTED},
      take_host_port},
     {ONEIB_NAME_DAEMON,
      4,

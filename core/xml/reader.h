@@ -23,6 +23,7 @@
 
 /* The element names that oneib reads: X(VM) declares ONEIB_NAME_VM for <VM>. */
 #define ONEIB_READER_NAMES(X)                                                                      \
+    X(ACCEPTED)                                                                                    \
     X(ADDRESS)                                                                                     \
     X(ANSWER)                                                                                      \
     X(AR)                                                                                          \

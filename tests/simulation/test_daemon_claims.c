@@ -99,6 +99,26 @@ static void another_driver_in_a_hosts_probe_takes_no_key_from_under_an_open_vf(v
     await_lacks(VICTIM, FULL(RED));
 }
 
+/* It has the oldest VM of a shared network. An operator's word takes what it reports. */
+static void a_node_that_reports_another_driver_takes_no_key_from_other_hosts(void **state)
+{
+    (void)state;
+    const uint64_t liar = lab_host_port_guid(scene(), 0);
+    const uint32_t red = red_network();
+    await_owned(liar);
+    await_owned(lab_host_port_guid(scene(), VICTIM));
+    scene_vm(red, 0);
+    await_holds(0, FULL(RED));
+    scene_vm(red, VICTIM);
+    await_holds(VICTIM, FULL(RED));
+    MUST(lab_host_mood(scene(), liar, "turned", &err));
+    await_said("port-changed: host \"H1\": its oneib-node reports port");
+    scene_vm(red, 2);
+    await_holds(2, FULL(RED));
+    stays_holding(VICTIM, FULL(RED), 1000);
+    assert_true(port_holds(0, FULL(RED)));
+}
+
 static void a_host_whose_probe_claims_all_ports_costs_no_other_host_a_key(void **state)
 {
     (void)state;
@@ -212,6 +232,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DAEMON_CASE(daemon_raise_watching,
                     another_driver_in_a_hosts_probe_takes_no_key_from_under_an_open_vf),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_node_that_reports_another_driver_takes_no_key_from_other_hosts),
         DAEMON_CASE(daemon_raise_watching,
                     a_host_whose_probe_claims_all_ports_costs_no_other_host_a_key),
         DAEMON_CASE(daemon_raise_watching, the_lowest_host_id_takes_no_port_from_another_host),

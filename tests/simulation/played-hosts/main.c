@@ -7,7 +7,8 @@
  * GUID where it may be set; it believes the daemon whose host has the subnet manager, else the
  * writer. MOODS has a line for each host that is not well, "PORT MOOD", of which the last counts:
  * "keeps", it gives back nothing that it has; "silent", it says nothing; "lies", it reports all
- * hosts' ports as its own, and a VF open there in a network that is not there; "well".
+ * hosts' ports as its own, and a VF open there in a network that is not there; "turned", it reports
+ * its ports as an mlx5 adapter's; "well".
  *
  * On its output: which GUID was set at which host, by the GUID of its first port, and which mood it
  * was seen to be in.
@@ -49,6 +50,7 @@ enum mood {
     KEEPS,
     SILENT,
     LIES,
+    TURNED,
 };
 
 struct host {
@@ -119,13 +121,17 @@ static enum mood mood_named(const char *name)
         return KEEPS;
     if (strcmp(name, "lies") == 0)
         return LIES;
+    if (strcmp(name, "turned") == 0)
+        return TURNED;
     return strcmp(name, "silent") == 0 ? SILENT : WELL;
 }
 
 static const char *mood_name(enum mood mood)
 {
     static const char *const names[] = {
-        [WELL] = "well", [KEEPS] = "keeps", [SILENT] = "silent", [LIES] = "lies"};
+        [WELL] = "well", [KEEPS] = "keeps",   [SILENT] = "silent",
+        [LIES] = "lies", [TURNED] = "turned",
+    };
     return names[mood];
 }
 
@@ -227,9 +233,14 @@ static void add_ports(const struct host *host, struct oneib_report_message *repo
         add_all_ports(report);
         return;
     }
-    for (size_t i = 0; i < 2; i++)
-        if (host->ports[i].port_guid)
-            report->ports[report->port_count++] = host->ports[i];
+    for (size_t i = 0; i < 2; i++) {
+        if (!host->ports[i].port_guid)
+            continue;
+        struct oneib_hca_port *port = &report->ports[report->port_count++];
+        *port = host->ports[i];
+        if (host->mood == TURNED)
+            port->driver = ONEIB_HCA_MLX5;
+    }
 }
 
 static void report(struct host *host)

@@ -200,6 +200,27 @@ static void who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4(void **state)
     assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "2 of its NICs on mlx4");
 }
 
+/* A host that has the oldest VM cannot turn the partition by another adapter than it had. */
+static void a_cluster_stays_on_the_kind_of_adapter_that_is_in_force(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host_with(scene, 2, "mlx5_0");
+    add_nic(scene, 10, 0, 4, 2)->since = 50;
+    add_nic(scene, 11, 0, 4, 1)->since = 100;
+    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
+    scene->has_in_force = true;
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_false(partition_of(&scene->desired.table, 256)->indx0);
+    scene->in_force.items[0].members[0].guid = oneib_guid_encode(SITE, 10, 0);
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_REFUSED);
+}
+
 static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
 {
     struct scene *scene = *state;
@@ -630,6 +651,7 @@ int main(void)
         SCENE_TEST(a_host_that_names_a_vfs_guid_as_its_adapters_takes_nothing_from_the_vf),
         SCENE_TEST(mlx5_members_are_refused_beside_mlx4_ports),
         SCENE_TEST(who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4),
+        SCENE_TEST(a_cluster_stays_on_the_kind_of_adapter_that_is_in_force),
         SCENE_TEST(a_static_members_port_never_gets_the_key_at_index_0),
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
         SCENE_TEST(where_nothing_is_known_of_the_fabric_a_network_gets_what_it_asks_for),

@@ -235,7 +235,7 @@ static int set_port(struct oneib_ledger *ledger, uint32_t host_id, oneib_guid gu
     return oneib_ledger_set_port(ledger, &port, &err);
 }
 
-static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key(void **state)
+static void a_port_is_the_first_hosts_until_that_is_forgotten(void **state)
 {
     (void)state;
     struct oneib_ledger ledger = {0}, copy;
@@ -263,8 +263,10 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
     assert_true(oneib_ledger_equal(&ledger, &copy));
     first.key[0] = 1;
     oneib_ledger_pin(&copy, &first);
-    assert_null(oneib_ledger_port(&copy, 0x100003));
+    assert_non_null(oneib_ledger_port(&copy, 0x100003)); /* another key moves no adapter */
     assert_false(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_unpin(&copy, 3);
+    assert_null(oneib_ledger_port(&copy, 0x100003));
     oneib_ledger_unpin(&copy, 4);
     assert_int_equal(copy.port_count, 0);
     oneib_ledger_clear(&copy);
@@ -273,6 +275,57 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key
         assert_int_equal(set_port(&ledger, 3, 0x100003 + i), 0);
     assert_int_equal(set_port(&ledger, 3, 0x100001), -1); /* a node that lies on and on */
     assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    oneib_ledger_clear(&ledger);
+}
+
+static void a_port_allows_another_driver_device_or_number_when_its_host_is_accepted(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0};
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 3});
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 4});
+    assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    assert_int_equal(set_port(&ledger, 3, 0x100004), 0);
+    assert_int_equal(set_port(&ledger, 4, 0x100005), 0);
+    const struct oneib_ledger_port *port = oneib_ledger_port(&ledger, 0x100003);
+    struct oneib_hca_port other[4] = {port->hca, port->hca, port->hca, port->hca};
+    other[0].vfs_total++;
+    other[1].driver = ONEIB_HCA_MLX5;
+    other[2].port = 2;
+    strcpy(other[3].device, "mlx4_1");
+    for (size_t i = 0; i < 4; i++)
+        assert_true(oneib_ledger_port_allows(port, &other[i]) == (i == 0));
+    assert_true(oneib_ledger_port_allows(oneib_ledger_port(&ledger, 0x100005), &other[1]));
+
+    ledger.ports[1].state = ONEIB_LEDGER_PORT_ABSENT;
+    assert_false(oneib_ledger_port_allows(&ledger.ports[1], &other[1]));
+    oneib_ledger_renew_ports(&ledger, 3);
+    assert_int_equal(ledger.port_count, 2); /* what was absent is nobody's */
+    assert_string_equal(ledger.ports[0].hca.device, "mlx4_0");
+    assert_int_equal(ledger.ports[1].state, ONEIB_LEDGER_PORT_PRESENT); /* another host's */
+    for (size_t i = 0; i < 4; i++)
+        assert_true(oneib_ledger_port_allows(&ledger.ports[0], &other[i]));
+    oneib_ledger_clear(&ledger);
+}
+
+static void a_ports_state_is_written_down(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0};
+    struct oneib_text text = {0};
+    enum oneib_ledger_port_state found;
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 3});
+    assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    ledger.ports[0].state = ONEIB_LEDGER_PORT_ABSENT;
+    ledger.ports[0].is_accepted = true;
+    oneib_ledger_render(&ledger, &text);
+    assert_non_null(
+        strstr(text.data, "VFS = \"8\", STATE = \"absent\", ACCEPTED = \"YES\", SWITCH"));
+    assert_null(oneib_ledger_port_state_name(ONEIB_LEDGER_PORT_PRESENT));
+    assert_true(oneib_ledger_port_state_parse("renewed", &found));
+    assert_int_equal(found, ONEIB_LEDGER_PORT_RENEWED);
+    assert_false(oneib_ledger_port_state_parse("", &found));
+    oneib_text_clear(&text);
     oneib_ledger_clear(&ledger);
 }
 
@@ -424,21 +477,53 @@ static void equal_looks_at_every_part(void **state)
     struct oneib_ledger_fence *fence = copy.fences;
     struct oneib_ledger_fenced_port *fenced = copy.fenced_ports;
     /* One byte of each; a count is 1 or 0. */
-    void *const parts[] = {&copy.serial,         &copy.next,           &copy.mtu,
-                           &copy.rate,           &copy.network_count,  &network->network_id,
-                           &network->pkey,       &network->owner,      &network->since,
-                           &network->sl,         &copy.resting_count,  &resting->pkey,
-                           &resting->owner,      &resting->network_id, &resting->since,
-                           &copy.host_count,     &host->host_id,       &host->key[31],
-                           &host->since,         &copy.port_count,     &port->guid,
-                           &port->host_id,       &port->hca.device[0], &port->hca.port,
-                           &port->hca.driver,    &port->switch_guid,   &port->switch_port,
-                           &port->since,         &copy.daemon_count,   &daemon->address,
-                           &daemon->curve[31],   &daemon->sign[31],    &daemon->since,
-                           &copy.fence_count,    &fence->host_id,      &fence->wish,
-                           &fence->asked,        &fence->since,        &copy.fenced_port_count,
-                           &fenced->host_id,     &fenced->guid,        &fenced->switch_guid,
-                           &fenced->switch_port, &fenced->state,       &fenced->answer,
+    void *const parts[] = {&copy.serial,
+                           &copy.next,
+                           &copy.mtu,
+                           &copy.rate,
+                           &copy.network_count,
+                           &network->network_id,
+                           &network->pkey,
+                           &network->owner,
+                           &network->since,
+                           &network->sl,
+                           &copy.resting_count,
+                           &resting->pkey,
+                           &resting->owner,
+                           &resting->network_id,
+                           &resting->since,
+                           &copy.host_count,
+                           &host->host_id,
+                           &host->key[31],
+                           &host->since,
+                           &copy.port_count,
+                           &port->guid,
+                           &port->host_id,
+                           &port->hca.device[0],
+                           &port->hca.port,
+                           &port->hca.driver,
+                           &port->switch_guid,
+                           &port->switch_port,
+                           &port->since,
+                           &port->state,
+                           &port->is_accepted,
+                           &copy.daemon_count,
+                           &daemon->address,
+                           &daemon->curve[31],
+                           &daemon->sign[31],
+                           &daemon->since,
+                           &copy.fence_count,
+                           &fence->host_id,
+                           &fence->wish,
+                           &fence->asked,
+                           &fence->since,
+                           &copy.fenced_port_count,
+                           &fenced->host_id,
+                           &fenced->guid,
+                           &fenced->switch_guid,
+                           &fenced->switch_port,
+                           &fenced->state,
+                           &fenced->answer,
                            &fenced->since};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         uint8_t *byte = parts[i];
@@ -501,7 +586,9 @@ int main(void)
         cmocka_unit_test(a_fence_and_its_ports_are_written_and_lifted_together),
         cmocka_unit_test(a_fenced_port_is_no_port_without_a_guid_or_half_a_place),
         cmocka_unit_test(what_is_written_of_a_fence_is_read),
-        cmocka_unit_test(a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key),
+        cmocka_unit_test(a_port_is_the_first_hosts_until_that_is_forgotten),
+        cmocka_unit_test(a_port_allows_another_driver_device_or_number_when_its_host_is_accepted),
+        cmocka_unit_test(a_ports_state_is_written_down),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
         cmocka_unit_test(a_daemon_that_moves_takes_its_keys_along),

@@ -131,8 +131,10 @@ static void a_port_that_two_probes_name_and_no_node_reported_is_neithers(void **
 static void an_adapter_that_was_taken_out_is_still_the_hosts_and_no_candidate(void **state)
 {
     struct scene *scene = *state;
-    own(scene, 1, "", port_of(1));
+    own(scene, 1, "mlx4_1", port_of(1));
     own(scene, 1, "mlx4_0", 0x77);
+    own(scene, 1, "", 0x78); /* accepted, and not reported yet */
+    scene->ledger.ports[2].state = ONEIB_LEDGER_PORT_ABSENT;
     add_host(scene, 1);
     add_host(scene, 2)->ports[0].port_guid = port_of(1);
     settle(scene);

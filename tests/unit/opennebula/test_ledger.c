@@ -37,6 +37,10 @@ static struct oneib_error err;
     "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST>"                               \
     "<HOST_PORT><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port                             \
     "</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
+#define HOST_PORT_THAT_IS(state, accepted)                                                         \
+    "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST><HOST_PORT><ACCEPTED>" accepted \
+    "</ACCEPTED><GUID>0x0000000000100003</GUID><HOST>3</HOST><PORT>7</PORT><SINCE>5</SINCE>"       \
+    "<STATE>" state "</STATE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
 #define HOST_PORT_CALLED(name)                                                                     \
     "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST><HOST_PORT><DRIVER>mlx5"        \
     "</DRIVER><GUID>0x0000000000100003</GUID><HOST>3</HOST><NAME>" name                            \
@@ -136,6 +140,13 @@ static void fences_are_read(void **state)
     assert_int_equal(hca->driver, ONEIB_HCA_MLX5);
     assert_int_equal(hca->vfs_total, 16);
     assert_true(hca->port_guid == 0x100003);
+    assert_int_equal(oneib_ledger_port(&kept.ledger, 0x100003)->state, ONEIB_LEDGER_PORT_PRESENT);
+    assert_false(oneib_ledger_port(&kept.ledger, 0x100003)->is_accepted);
+    oneib_kept_ledger_clear(&kept);
+    parse(LEDGER(HOST_PORT_THAT_IS("renewed", "YES")), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_port(&kept.ledger, 0x100003)->state, ONEIB_LEDGER_PORT_RENEWED);
+    assert_true(oneib_ledger_port(&kept.ledger, 0x100003)->is_accepted);
     oneib_kept_ledger_clear(&kept);
     parse(LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "down")), &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
@@ -214,6 +225,8 @@ static void what_oneib_does_not_write_breaks_it(void **state)
                    DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
         LEDGER(HOST_PORT_CALLED("mlx5_0")), /* which port of it? */
         LEDGER(HOST_PORT_CALLED("mlx5/0:1")),
+        LEDGER(HOST_PORT_THAT_IS("gone", "YES")),
+        LEDGER(HOST_PORT_THAT_IS("absent", "NO")),
         LEDGER(HOST_PORT_CALLED("")),
         LEDGER(HOST_AND_PORT("4", "0x0000000000100003", "7")), /* of no host that is there */
         LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "0")),
