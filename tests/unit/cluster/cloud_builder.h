@@ -371,13 +371,4 @@ static inline void assert_no_finding(const struct scene *scene, const char *code
         fail_msg("unexpected finding %s: %s", code, found->text);
 }
 
-/* The key proposed for the network; -1: no request. */
-static inline int requested(const struct scene *scene, uint32_t network_id)
-{
-    for (size_t i = 0; i < scene->desired.request_count; i++)
-        if (scene->desired.requests[i].network_id == network_id)
-            return scene->desired.requests[i].pkey;
-    return -1;
-}
-
 #endif

@@ -73,13 +73,6 @@ static inline struct oneib_node_snapshot *add_node(struct grant_scene *played, u
     return snapshot;
 }
 
-/* What the ledger says from now on. */
-static inline void change_key(struct grant_scene *played, size_t network, oneib_pkey pkey)
-{
-    played->scene.cloud.networks[network].pkey = pkey;
-    oneib_ledger_clear(&played->scene.ledger);
-}
-
 static inline struct oneib_node_snapshot *node_of(struct grant_scene *played, uint32_t host_id)
 {
     for (size_t i = 0; i < played->node_count; i++)
@@ -190,7 +183,7 @@ static inline const struct oneib_grant *granted(const struct grant_scene *played
     return NULL;
 }
 
-static inline void pass_gate_as(struct grant_scene *played, bool hears_no_nodes)
+static inline void pass_gate(struct grant_scene *played)
 {
     const struct scene *scene = &played->scene;
     const struct oneib_gate_input input = {.cloud = &scene->cloud,
@@ -201,15 +194,9 @@ static inline void pass_gate_as(struct grant_scene *played, bool hears_no_nodes)
                                            .node_count = played->node_count,
                                            .ledger = &scene->ledger,
                                            .led_elsewhere =
-                                               played->is_led_elsewhere ? &scene->subnet : NULL,
-                                           .hears_no_nodes = hears_no_nodes};
+                                               played->is_led_elsewhere ? &scene->subnet : NULL};
     oneib_gate_clear(&played->gate);
     oneib_gate_compute(&input, &played->gate);
-}
-
-static inline void pass_gate(struct grant_scene *played)
-{
-    pass_gate_as(played, false);
 }
 
 /* Network 7 with key 0x101, and the nodes of hosts 1 to `hosts`. */
@@ -219,21 +206,5 @@ static inline void add_network_7(struct grant_scene *played, uint32_t hosts)
     for (uint32_t host_id = 1; host_id <= hosts; host_id++)
         add_node(played, host_id);
 }
-
-static inline void put_in_force(struct grant_scene *played, const char *name, unsigned key,
-                                const oneib_guid *guids, size_t count)
-{
-    struct scene *scene = &played->scene;
-    struct oneib_partition *partition = add_partition(scene, &scene->in_force, name, key);
-    for (size_t i = 0; i < count; i++)
-        add_guid(scene, partition, guids[i], ONEIB_FULL);
-}
-
-#define PUT_IN_FORCE(played, name, key, ...)                                                       \
-    put_in_force(played, name, key, (const oneib_guid[]){__VA_ARGS__},                             \
-                 sizeof((const oneib_guid[]){__VA_ARGS__}) / sizeof(oneib_guid))
-
-#define assert_gated(played, key, guid, how)                                                       \
-    assert_string_equal(how, listed_in(&(played)->gate.table, key, guid))
 
 #endif

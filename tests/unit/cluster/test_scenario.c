@@ -809,6 +809,10 @@ static void state_node(struct story *story, struct statement *statement)
         node->sent = &has->sent;
     }
     while ((value = take_value(statement, "sent-before"))) {
+        if (strcmp(value, "none") == 0) {
+            node->told_count = 0;
+            continue;
+        }
         uint32_t vm_id = 0;
         unsigned nic_id = 0;
         nic_of(story, statement->line, value, &vm_id, &nic_id);
@@ -885,7 +889,20 @@ static void compute_scene(struct story *story)
                                              .in_force =
                                                  scene->has_in_force ? &scene->in_force : NULL};
     oneib_grants_compute(&input, &played->grants, &played->findings);
-    pass_gate_as(played, story->hears_no_nodes);
+    if (story->hears_no_nodes)
+        oneib_grants_clear(&played->grants);
+    const struct oneib_gate_input gate_input = {
+        .cloud = &scene->cloud,
+        .desired = &scene->desired,
+        .in_force = scene->has_in_force ? &scene->in_force : NULL,
+        .grants = &played->grants,
+        .nodes = played->snapshots,
+        .node_count = played->node_count,
+        .ledger = &scene->ledger,
+        .led_elsewhere = played->is_led_elsewhere ? &scene->subnet : NULL,
+        .hears_no_nodes = story->hears_no_nodes};
+    oneib_gate_clear(&played->gate);
+    oneib_gate_compute(&gate_input, &played->gate);
 }
 
 /* The partitions become what is in force. */
