@@ -19,7 +19,7 @@ usage: ./install.sh [--frontend] [--node] [--sm] [OPTION...]
   --sm            the host of the subnet manager: oneibd
   --bundle FILE   makes a tar with the finished programs and this script, for machines without a compiler
   --scheduler     with --frontend: OpenNebula 7's scheduler asks the placer ib, docs/operator-placement.md; without it,
-                  what is there stays. With 6.10 it prints what sched.conf needs
+                  what is there stays
   --prefix DIR    where programs go, /usr if not said
   --build DIR     a finished build that was configured for the same prefix; else build/release is made
   --dry-run       says what would be done, and does nothing

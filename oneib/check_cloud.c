@@ -2,8 +2,6 @@
 /* What `oneib check` finds out from oned. */
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "base/file.h"
-#include "base/listen.h"
 #include "base/number.h"
 #include "fabric/opensm_process.h"
 #include "oneib/host_pick.h"
@@ -11,13 +9,8 @@
 #include "oneib/verb_check.h"
 #include "opennebula/placer.h"
 #include "opennebula/restrictions.h"
-#include "opennebula/sched_conf.h"
 #include "sm/kind.h"
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-#define SCHED_CONF_MAX ((size_t)1 << 20)
 
 static const char placement[] = "placement";
 
@@ -121,75 +114,10 @@ static void tell_late_ib(const struct oneib_text *shown, struct oneib_checks *ch
                     shown->data ? shown->data : "");
 }
 
-/* ---- OpenNebula 6.10's scheduler, which asks over HTTP ---------------------------------------- */
-
-static bool is_ours(const char *server, const char *listen)
-{
-    static const char scheme[] = "http://", local[] = "localhost";
-    if (strncasecmp(server, scheme, strlen(scheme)) != 0)
-        return false;
-    server += strlen(scheme);
-    const size_t length = strcspn(server, "/");
-    const char *port = strrchr(listen, ':');
-    if (strncmp(server, local, strlen(local)) == 0 && strncmp(listen, "127.0.0.1:", 10) == 0) {
-        server += strlen(local);
-        return strlen(port) == length - strlen(local) && strncmp(server, port, strlen(port)) == 0;
-    }
-    return strlen(listen) == length && strncmp(server, listen, length) == 0;
-}
-
-static void tell_external(const struct oneib_config *config, const char *server,
-                          struct oneib_checks *checks)
-{
-    oneib_autotext struct oneib_text shown = {0};
-    oneib_text_append_escaped(&shown, server, ONEIB_SCHED_SERVER_SIZE);
-    if (!is_ours(server, config->scheduler.listen))
-        oneib_check_add(checks, ONEIB_CHECK_OK, placement, NULL,
-                        "OpenNebula's scheduler asks \"%s\", which is not oneib-schedule "
-                        "(docs/operator-placement.md)",
-                        shown.data ? shown.data : "");
-    else if (!oneib_is_listening(config->scheduler.listen))
-        oneib_check_add(checks, ONEIB_CHECK_WARN, placement,
-                        "systemctl enable --now oneib-schedule, and journalctl -u oneib-schedule",
-                        "OpenNebula's scheduler asks oneib-schedule, and nobody listens at %s",
-                        config->scheduler.listen);
-    else
-        oneib_check_add(checks, ONEIB_CHECK_OK, placement, NULL,
-                        "OpenNebula's scheduler asks oneib-schedule: VMs of a cluster come near "
-                        "each other");
-}
-
-/* Where its file is, which is on the front-end alone. */
-static void check_external(const struct oneib_config *config, struct oneib_checks *checks)
-{
-    struct oneib_error err;
-    size_t length;
-    char server[ONEIB_SCHED_SERVER_SIZE];
-    const char *location = getenv("ONE_LOCATION");
-    oneib_autofree char *text = NULL;
-    oneib_autotext struct oneib_text path = {0};
-    if (location && *location)
-        oneib_text_printf(&path, "%s/etc/sched.conf", location);
-    else
-        oneib_text_append(&path, "/etc/one/sched.conf");
-    if (oneib_file_read(path.data, SCHED_CONF_MAX, &text, &length, &err) < 0) {
-        if (err.code != ONEIB_ERROR_NOT_FOUND)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, placement, "run this as root", "%s",
-                            err.text);
-    } else if (oneib_sched_conf_server(text, length, server)) {
-        tell_external(config, server, checks);
-    } else {
-        oneib_check_add(checks, ONEIB_CHECK_OK, placement, NULL,
-                        "OpenNebula's scheduler asks nobody where a cluster is "
-                        "(docs/operator-placement.md)");
-    }
-}
-
 /* ---- OpenNebula 7's placer -------------------------------------------------------------------- */
 
 /* Either will do: an operator is told which it is. */
-static void check_placer(const struct oneib_config *config, const char *xml, size_t length,
-                         struct oneib_checks *checks)
+static void check_placer(const char *xml, size_t length, struct oneib_checks *checks)
 {
     struct oneib_error err;
     struct oneib_placer placer;
@@ -211,7 +139,8 @@ static void check_placer(const struct oneib_config *config, const char *xml, siz
                         "a cluster is (docs/operator-placement.md)",
                         shown.data ? shown.data : "");
     } else {
-        check_external(config, checks);
+        oneib_check_add(checks, ONEIB_CHECK_OK, placement, NULL,
+                        "OpenNebula places VMs by itself: the placer \"ib\" needs OpenNebula 7");
     }
 }
 
@@ -226,7 +155,7 @@ static void check_configuration(struct oneib_session *session, struct oneib_chec
         return;
     }
     check_restrictions(xml, length, checks);
-    check_placer(&session->config, xml, length, checks);
+    check_placer(xml, length, checks);
 }
 
 static bool has_mlx5(const struct oneib_host *host)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From what OpenNebula's scheduler asks, whichever way it came, to which hosts its VMs are offered:
- * what the question lacks is asked of oned (docs/design/placement.md). */
+/* From the message of OpenNebula's scheduler to the hosts that its VMs are offered: what the message
+ * lacks is read from oned (docs/design/placement.md). */
 #ifndef ONEIB_SCHEDULER_PLACING_H
 #define ONEIB_SCHEDULER_PLACING_H
 

@@ -86,15 +86,6 @@ int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib
     return oneib_steal_fd(&fd);
 }
 
-bool oneib_is_listening(const char *text)
-{
-    struct address address;
-    if (!parse_address(text, &address))
-        return false;
-    oneib_autoclose int fd = socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return fd >= 0 && connect(fd, &address.socket.any, address.length) == 0;
-}
-
 static int connect_within(const struct addrinfo *address, int timeout_ms)
 {
     int failure = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A TCP socket that listens at an address of the configuration, and whether one does, here or elsewhere. */
+/* A TCP socket that listens at an address of the configuration, and whether one accepts elsewhere. */
 #ifndef ONEIB_BASE_LISTEN_H
 #define ONEIB_BASE_LISTEN_H
 
 #include "base/error.h"
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -13,8 +12,6 @@
  * that names key, the one in the configuration.
  */
 int oneib_listen(const char *text, const char *key, uint16_t *port, struct oneib_error *err);
-/* Whether a program listens at such an address: of this machine, so it is known at once. */
-bool oneib_is_listening(const char *text);
 /* Whether a server accepts a connection at HOST:PORT, a name or an address, within that time; else
  * why not. Finding the address of a name takes as long as the resolver does. */
 int oneib_try_connect(const char *text, int timeout_ms, struct oneib_error *err);

@@ -216,12 +216,6 @@ struct oneib_config {
     } qos;
 
     struct {
-        /* scheduler.listen: where OpenNebula 6.10's scheduler asks for hosts, ADDRESS:PORT, a
-         * loopback address; default 127.0.0.1:9679 */
-        char *listen;
-    } scheduler;
-
-    struct {
         /* daemon.poll_preparing, milliseconds between two looks at VMs that are being prepared,
          * and, while the event stream cannot be relied on, at everything; 100-5000; default 5000 */
         uint32_t poll_preparing_ms;

@@ -104,16 +104,6 @@ static const char *check_listen(const char *string)
     return "must be ADDRESS:PORT, or \"none\"";
 }
 
-/* Whoever asks there learns where VMs may go, and has oned asked. */
-static const char *check_loopback(const char *string)
-{
-    const bool is_v4 = strncmp(string, "127.", strlen("127.")) == 0;
-    const bool is_v6 = strncmp(string, "[::1]:", strlen("[::1]:")) == 0;
-    return (is_v4 || is_v6) && !check_listen(string)
-               ? NULL
-               : "must be ADDRESS:PORT of this machine alone: 127.0.0.1:9679, or [::1]:9679";
-}
-
 static const char *check_grants(const char *string)
 {
     static const char scheme[] = "tcp://";
@@ -329,9 +319,6 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"qos", "drop_unused", ONEIB_CONFIG_BOOLEAN, FIELD(qos.drop_unused)},
     {"qos", "links_file", ONEIB_CONFIG_STRING, FIELD(qos.links_file), .check = check_path},
     {"qos", "exclusive", ONEIB_CONFIG_BOOLEAN, FIELD(qos.exclusive)},
-
-    {"scheduler", "listen", ONEIB_CONFIG_STRING, FIELD(scheduler.listen), .check = check_loopback,
-     .default_string = "127.0.0.1:9679"},
 
     {"daemon", "poll_preparing", ONEIB_CONFIG_NUMBER, FIELD(daemon.poll_preparing_ms),
      .minimum = 100, .maximum = 5000, .default_number = 5000},

@@ -113,18 +113,8 @@ static int check_hosts(struct piece *piece, struct oneib_error *err)
     return 0;
 }
 
-static bool next_id(const struct oneib_requirement *requirement, size_t *at, uint32_t *id)
-{
-    if (*at == requirement->id_count)
-        return false;
-    *id = requirement->ids[(*at)++];
-    return true;
-}
-
 bool oneib_requirement_next(const struct oneib_requirement *requirement, size_t *at, uint32_t *id)
 {
-    if (!requirement->hosts)
-        return next_id(requirement, at, id);
     struct piece piece = {requirement->hosts + *at, requirement->rest};
     const bool is_there = skip_id(&piece, id);
     *at = (size_t)(piece.at - requirement->hosts);
@@ -498,7 +488,6 @@ void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces)
 void oneib_sched_message_clear(struct oneib_sched_message *message)
 {
     free(message->requirements);
-    free(message->host_ids);
     free(message->vms);
     oneib_cloud_clear(&message->cloud);
     *message = (struct oneib_sched_message){0};

@@ -10,7 +10,7 @@
  *
  * VMs' documents hold what their owners wrote, which oned does not escape. Behind the last
  * <REQUIREMENTS> are numbers alone, so these are beyond doubt; where the pools are not, the same
- * documents can be asked of oned, one by one (scheduler/asked.h).
+ * documents can be asked of oned, one by one (scheduler/vm_sets.h).
  */
 #ifndef ONEIB_PLACEMENT_MESSAGE_H
 #define ONEIB_PLACEMENT_MESSAGE_H
@@ -32,10 +32,6 @@ struct oneib_requirement {
     size_t length;
     const char *hosts; /* in it: <ID>4</ID>.., of ids that ascend */
     const char *rest;  /* in it, behind them: from </HOSTS> on */
-    /* instead of a text, of OpenNebula 6.10 (placement/question.h): borrowed from the message's
-     * host_ids; ascending */
-    const uint32_t *ids;
-    size_t id_count;
 };
 
 /* A VM of the message, whether it has InfiniBand or not. */
@@ -51,7 +47,6 @@ struct oneib_sched_message {
     size_t head;                            /* bytes before <REQUIREMENTS> */
     struct oneib_requirement *requirements; /* owned; by VM id, each once */
     size_t requirement_count, requirement_capacity;
-    uint32_t *host_ids;          /* owned; NULL: the requirements are text */
     struct oneib_asking_vm *vms; /* owned; by id, each once */
     size_t vm_count, vm_capacity;
     struct oneib_cloud cloud; /* its hosts, and its VMs' InfiniBand NICs; sorted */

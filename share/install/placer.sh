@@ -53,38 +53,12 @@ without_placer() { # WORDS...
     say "$words"
 }
 
-# OpenNebula 6.10 has no placers, but a scheduler of its own, which asks another one where its sched.conf says so. That file
-# is the operator's: he is told the lines.
-tell_external_scheduler() { # FILE: sched.conf
-    external=$(first_vector EXTERNAL_SCHEDULER "$1")
-    if [ -n "$external" ]; then
-        say "$1 has its scheduler ask $(value_of SERVER "$(say "$external" | sed 's/server/SERVER/I')") already"
-        return 0
-    fi
-    cat <<END
-OpenNebula 6.10's scheduler asks oneib when you put these lines into $1:
-
-EXTERNAL_SCHEDULER = [
-    SERVER  = "http://127.0.0.1:9679/",
-    TIMEOUT = 8
-]
-
-then: systemctl enable --now oneib-schedule && systemctl restart opennebula-scheduler
-
-END
-}
-
 # The SCHED_MAD that is to be first, to $work/placer: the operator's first one with another placer. Empty where that one
 # has ours already. Refuses what is not understood.
 make_placer() { # FILE: an oned.conf without our blocks
     first=$(first_vector SCHED_MAD "$1")
-    if [ -z "$first" ] && [ -f "${oned_conf%/*}/sched.conf" ]; then
-        tell_external_scheduler "${oned_conf%/*}/sched.conf"
-        : >"$work/placer"
-        return 0
-    fi
-    [ -n "$first" ] || fail "$oned_conf has no SCHED_MAD = [ ... ], as OpenNebula 7 has one, and there is no" \
-        "${oned_conf%/*}/sched.conf, as of 6.10: leave out --scheduler"
+    [ -n "$first" ] || fail "$oned_conf has no SCHED_MAD = [ ... ], as OpenNebula 7 has one: leave out --scheduler" \
+        "(OpenNebula 6.10 places VMs by itself)"
     is_plain_sched_mad "$first" || fail "the first SCHED_MAD of $oned_conf is not as OpenNebula writes it, EXECUTABLE" \
         "= \"one_sched\" and ARGUMENTS alone: $placer_fix"
     arguments=$(value_of ARGUMENTS "$(say "$first" | sed 's/arguments/ARGUMENTS/I')")

@@ -135,10 +135,6 @@ start_services() { # ROLE
     $dry_run || systemctl daemon-reload
     case $1 in
     node) start_node ;;
-    # Its first start is the operator's, who has OpenNebula 6.10 ask it.
-    frontend)
-        ! runs oneib-schedule.service || restart_if_new oneib-schedule.service "$prefix/libexec/oneib/scheduler/schedule"
-        ;;
     # Its first start is the operator's: it needs a configuration, and takes opensm's partitions over.
     sm) ! runs oneibd.service || restart_if_new oneibd.service "$prefix/sbin/oneibd" ;;
     esac
@@ -157,7 +153,6 @@ units_of() { # ROLE
     case $1 in
     node) say oneib-node.socket oneib-node-read.socket oneib-node.service ;;
     sm) say oneibd.service ;;
-    frontend) say oneib-schedule.service ;;
     esac
 }
 

@@ -175,24 +175,7 @@ test_what_is_not_understood_is_refused_with_a_fix() {
     shipped | sed 's/"one_sched",/"one_sched", NAME = "x",/' | front_end
     refused "$by_hand"
     echo 'PORT = 2633' | front_end
-    refused 'has no SCHED_MAD .*6.10: leave out --scheduler'
-}
-
-# OpenNebula 6.10: no SCHED_MAD, and a file of its scheduler's own.
-test_with_6_10_the_operator_is_told_the_lines() {
-    echo 'PORT = 2633' | front_end
-    printf '%s\n' 'MAX_HOST = 1' '# EXTERNAL_SCHEDULER = [ SERVER = "http://localhost:4567" ]' >"${conf%/*}/sched.conf"
-    cp "${conf%/*}/sched.conf" "$work/sched"
-    succeeds install --frontend --scheduler
-    has "$work/output" '^EXTERNAL_SCHEDULER = \[$'
-    has "$work/output" 'SERVER  = "http://127.0.0.1:9679/"'
-    has "$work/output" 'systemctl enable --now oneib-schedule'
-    has_not "$conf" "$begin"
-    succeeds cmp "${conf%/*}/sched.conf" "$work/sched"
-    echo 'external_scheduler = [ server = "http://127.0.0.1:9679/" ]' >>"${conf%/*}/sched.conf"
-    succeeds install --frontend --scheduler
-    has "$work/output" 'sched.conf has its scheduler ask http://127.0.0.1:9679/ already'
-    has_not "$work/output" '^EXTERNAL_SCHEDULER'
+    refused 'has no SCHED_MAD .*: leave out --scheduler'
 }
 
 test_blocks_that_somebody_tore_apart_are_refused() {

@@ -4,7 +4,6 @@
  * that looking changes nothing.
  */
 #include "base/cleanup.h"
-#include "base/listen.h"
 #include "cluster/ledger.h"
 #include "command_scene.h"
 #include <inttypes.h>
@@ -603,40 +602,12 @@ static void check_warns_of_a_placer_that_stands_behind_another(void **state)
     must_not_say(ONEIB(0, "check")->out, "warn  placement");
 }
 
-/* OpenNebula 6.10, with this in its sched.conf; what `check` says of placement. */
-static const char *checked_with_sched_conf(const char *text)
-{
-    struct oneib_error err = {0};
-    MUST(lab_write(scene(), "etc/sched.conf", 0644, text, &err));
-    MUST(lab_fault(scene(), "no-placer", 1, 0, &err));
-    return ONEIB(0, "check")->out;
-}
-
-static void check_says_whom_the_scheduler_of_6_10_asks(void **state)
+static void check_says_that_opennebula_6_10_places_by_itself(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    char listen[64], asks[128];
-    uint16_t port;
-    const int fd = oneib_listen("127.0.0.1:0", "test", &port, &err);
-    const struct lab_config config = {.other = listen};
-    snprintf(listen, sizeof listen, "scheduler = { listen = \"127.0.0.1:%u\"; };", port);
-    snprintf(asks, sizeof asks, "EXTERNAL_SCHEDULER = [ SERVER = \"http://localhost:%u/\" ]", port);
-    MUST(lab_config_write(scene(), &config, &err));
-    assert_int_equal(setenv("ONE_LOCATION", lab_directory(scene()), 1), 0);
-    assert_int_equal(mkdir(lab_path(scene(), "etc"), 0755), 0);
-
-    must_say(checked_with_sched_conf("# EXTERNAL_SCHEDULER = [ SERVER = \"x\" ]\n"),
-             "ok    placement: OpenNebula's scheduler asks nobody where a cluster is");
-    must_say(checked_with_sched_conf("EXTERNAL_SCHEDULER = [ SERVER = \"http://a:1/\" ]\n"),
-             "ok    placement: OpenNebula's scheduler asks \"http://a:1/\", which is not oneib");
-    must_say(checked_with_sched_conf(asks),
-             "ok    placement: OpenNebula's scheduler asks oneib-schedule: VMs of a cluster");
-    close(fd);
-    must_say(checked_with_sched_conf(asks),
-             "warn  placement: OpenNebula's scheduler asks oneib-schedule, and nobody listens");
-    assert_int_equal(unsetenv("ONE_LOCATION"), 0);
-    MUST(lab_config_write(scene(), NULL, &err));
+    MUST(lab_fault(scene(), "no-placer", 1, 0, &err));
+    must_say(ONEIB(0, "check")->out, "ok    placement: OpenNebula places VMs by itself");
 }
 
 static void check_warns_of_mlx5_adapters_that_opensm_does_not_serve(void **state)
@@ -799,7 +770,7 @@ int main(void)
         SCENE_CASE(scene_raise, check_of_a_whole_installation_is_ok_and_names_oneds_version),
         SCENE_CASE(scene_raise, check_says_whether_oneibs_user_sees_everything),
         SCENE_CASE(scene_raise, check_warns_of_a_placer_that_stands_behind_another),
-        SCENE_CASE(scene_raise, check_says_whom_the_scheduler_of_6_10_asks),
+        SCENE_CASE(scene_raise, check_says_that_opennebula_6_10_places_by_itself),
         SCENE_CASE(scene_raise, check_warns_of_mlx5_adapters_that_opensm_does_not_serve),
         SCENE_CASE(scene_raise, check_fails_and_tells_the_mend_when_parts_are_missing),
     };

@@ -119,7 +119,6 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->daemon.poll_idle_ms, b->daemon.poll_idle_ms);
     assert_int_equal(a->daemon.reread_ms, b->daemon.reread_ms);
     assert_int_equal(a->daemon.verify_ms, b->daemon.verify_ms);
-    assert_string_same(a->scheduler.listen, b->scheduler.listen);
     assert_string_same(a->daemon.metrics, b->daemon.metrics);
     assert_string_same(a->daemon.grants, b->daemon.grants);
     assert_string_same(a->daemon.key, b->daemon.key);
@@ -190,7 +189,6 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.daemon.poll_idle_ms, 15000);
     assert_int_equal(config.daemon.reread_ms, 600000);
     assert_int_equal(config.daemon.verify_ms, 120000);
-    assert_string_equal(config.scheduler.listen, "127.0.0.1:9679");
     assert_string_equal(config.daemon.metrics, "127.0.0.1:9677");
     assert_string_equal(config.daemon.grants, "tcp://*:9678");
     assert_null(config.daemon.address);
@@ -288,7 +286,6 @@ static const char everything[] =
     "    ipoib = true;\n"
     "};\n"
     "removal_hold = { share = 0.1; minimum = 0; };\n"
-    "scheduler = { listen = \"[::1]:2\"; };\n"
     "daemon = {\n"
     "    poll_preparing = 100; poll_idle = 600000;\n"
     "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
@@ -350,7 +347,6 @@ static void every_key_is_read(void **state)
     assert_int_equal(config.daemon.poll_idle_ms, 600000);
     assert_int_equal(config.daemon.reread_ms, 86400000);
     assert_int_equal(config.daemon.verify_ms, 1000);
-    assert_string_equal(config.scheduler.listen, "[::1]:2");
     assert_string_equal(config.daemon.metrics, "[::1]:1");
     assert_string_equal(config.daemon.grants, "tcp://10.0.0.1:26");
     assert_string_equal(config.daemon.key, "/k");
@@ -618,17 +614,6 @@ static void metrics_have_an_address_with_a_port_or_are_none(void **state)
                                NULL};
     assert_strings("daemon", "metrics", good, NULL);
     assert_strings("daemon", "metrics", bad, "daemon.metrics must be ADDRESS:PORT");
-}
-
-static void the_scheduler_asks_at_an_address_of_this_machine_alone(void **state)
-{
-    (void)state;
-    const char *const good[] = {"127.0.0.1:1", "127.1.2.3:9679", "[::1]:65535", NULL};
-    const char *const bad[] = {
-        "",          "none",        "0.0.0.0:9679", "[::]:9679", "10.0.0.1:1", "localhost:961",
-        "127.0.0.1", "127.0.0.1:0", "[::1]",        "[::1]:x",   NULL};
-    assert_strings("scheduler", "listen", good, NULL);
-    assert_strings("scheduler", "listen", bad, "of this machine alone");
 }
 
 static void nodes_connect_to_an_address_with_a_port(void **state)
@@ -1078,7 +1063,6 @@ int main(void)
         cmocka_unit_test(names_and_endpoints_are_checked),
         cmocka_unit_test(the_event_stream_has_an_address_or_is_none),
         cmocka_unit_test(metrics_have_an_address_with_a_port_or_are_none),
-        cmocka_unit_test(the_scheduler_asks_at_an_address_of_this_machine_alone),
         cmocka_unit_test(nodes_connect_to_an_address_with_a_port),
         cmocka_unit_test(nodes_are_told_one_address),
         cmocka_unit_test(the_reload_command_is_a_program_with_arguments),
