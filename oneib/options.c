@@ -29,8 +29,6 @@ static const struct {
     [ONEIB_OPTION_TRUST] = {"trust", true},
     [ONEIB_OPTION_PORT] = {"port", true},
     [ONEIB_OPTION_LINKS] = {"links", false},
-    [ONEIB_OPTION_MEASURED] = {"measured", false},
-    [ONEIB_OPTION_SECONDS] = {"seconds", true},
     [ONEIB_OPTION_CLUSTER] = {"cluster", true},
 };
 

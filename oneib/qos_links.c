@@ -2,9 +2,22 @@
 #include "oneib/qos_links.h"
 #include "base/cleanup.h"
 #include "fabric/routes_read.h"
+#include "oneib/command_read.h"
+#include "oneib/json.h"
+#include "oneib/output.h"
+#include "sync/sharing.h"
 #include <inttypes.h>
 
 #define NAME_COLUMNS 24
+
+/* The links, and which clusters in force with an SL use them. A hop is an index of routes.hops. */
+struct links {
+    const struct oneib_run *run;
+    struct oneib_reading reading; /* its findings: sl-shared alone */
+    struct oneib_routes routes;
+    struct oneib_sharing sharing;
+    size_t silent; /* switches */
+};
 
 /* ---- which clusters -------------------------------------------------------------------------- */
 
@@ -13,7 +26,7 @@ static bool uses(const struct oneib_routed_cluster *cluster, size_t hop)
     return cluster->set[hop / 64] >> hop % 64 & 1;
 }
 
-bool oneib_links_carry(const struct oneib_qos_links *links, size_t hop, uint8_t sl)
+static bool carries(const struct links *links, size_t hop, uint8_t sl)
 {
     for (size_t i = 0; i < links->sharing.count; i++)
         if (links->sharing.clusters[i].sl == sl && uses(&links->sharing.clusters[i], hop))
@@ -24,7 +37,7 @@ bool oneib_links_carry(const struct oneib_qos_links *links, size_t hop, uint8_t 
 /* ---- as text --------------------------------------------------------------------------------- */
 
 /* As its node calls itself; the GUID where it says nothing. */
-static void append_node(const struct oneib_qos_links *links, oneib_guid guid, bool is_node_guid,
+static void append_node(const struct links *links, oneib_guid guid, bool is_node_guid,
                         struct oneib_text *text)
 {
     const struct oneib_subnet *subnet = &links->reading.snapshot.subnet;
@@ -38,8 +51,7 @@ static void append_node(const struct oneib_qos_links *links, oneib_guid guid, bo
     oneib_text_printf(text, "0x%016" PRIx64, guid);
 }
 
-void oneib_links_append_ends(const struct oneib_qos_links *links, size_t index,
-                             struct oneib_table *table)
+static void append_ends(const struct links *links, size_t index, struct oneib_table *table)
 {
     const struct oneib_hop *hop = &links->routes.hops[index];
     oneib_autotext struct oneib_text at_switch = {0}, other = {0};
@@ -51,8 +63,8 @@ void oneib_links_append_ends(const struct oneib_qos_links *links, size_t index,
 }
 
 /* Those that share the level there are marked by that: there is more than one. */
-void oneib_links_append_clusters(const struct oneib_qos_links *links, size_t hop, uint8_t sl,
-                                 struct oneib_table *table)
+static void append_clusters(const struct links *links, size_t hop, uint8_t sl,
+                            struct oneib_table *table)
 {
     oneib_autotext struct oneib_text text = {0};
     size_t count = 0;
@@ -71,26 +83,18 @@ void oneib_links_append_clusters(const struct oneib_qos_links *links, size_t hop
     oneib_table_cell(table, count > 1 ? ONEIB_CHANGED : ONEIB_PLAIN, "%s", text.data);
 }
 
-static void append_hop(const struct oneib_qos_links *links, size_t hop, struct oneib_table *table)
+static void append_hop(const struct links *links, size_t hop, struct oneib_table *table)
 {
     for (uint8_t sl = 1; sl < ONEIB_QOS_SLS; sl++) {
-        if (!oneib_links_carry(links, hop, sl))
+        if (!carries(links, hop, sl))
             continue;
-        oneib_links_append_ends(links, hop, table);
+        append_ends(links, hop, table);
         oneib_table_cell(table, ONEIB_PLAIN, "%u", sl);
-        oneib_links_append_clusters(links, hop, sl, table);
+        append_clusters(links, hop, sl, table);
     }
 }
 
-void oneib_links_note_silent(const struct oneib_qos_links *links)
-{
-    if (links->silent)
-        oneib_print_note("%zu switches did not show their forwarding tables: what leads through "
-                         "them is not listed",
-                         links->silent);
-}
-
-static int print_text(const struct oneib_qos_links *links, struct oneib_error *err)
+static int print_text(const struct links *links, struct oneib_error *err)
 {
     static const char *const heads[] = {"FROM", "TO", "SL", "CLUSTERS"};
     oneib_autotext struct oneib_text text = {0};
@@ -99,7 +103,10 @@ static int print_text(const struct oneib_qos_links *links, struct oneib_error *e
     for (size_t hop = 0; hop < links->routes.hop_count; hop++)
         append_hop(links, hop, &table);
     oneib_table_render(&table, links->run->color_out, "", &text);
-    oneib_links_note_silent(links);
+    if (links->silent)
+        oneib_print_note("%zu switches did not show their forwarding tables: what leads through "
+                         "them is not listed",
+                         links->silent);
     oneib_print_findings(links->run, &links->reading.findings);
     return oneib_write_out(&text, err);
 }
@@ -113,7 +120,7 @@ static json_t *guid_json(oneib_guid guid)
     return json_string(text);
 }
 
-static json_t *clusters_json(const struct oneib_qos_links *links, size_t hop)
+static json_t *clusters_json(const struct links *links, size_t hop)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < links->sharing.count; i++) {
@@ -126,7 +133,7 @@ static json_t *clusters_json(const struct oneib_qos_links *links, size_t hop)
     return list;
 }
 
-json_t *oneib_links_hop_json(const struct oneib_qos_links *links, size_t index)
+static json_t *hop_json(const struct links *links, size_t index)
 {
     const struct oneib_hop *hop = &links->routes.hops[index];
     return json_pack("{s:o, s:i, s:b, s:o, s:o}", "switch", guid_json(hop->switch_guid), "port",
@@ -134,7 +141,7 @@ json_t *oneib_links_hop_json(const struct oneib_qos_links *links, size_t index)
                      guid_json(hop->other), "clusters", clusters_json(links, index));
 }
 
-static bool is_used(const struct oneib_qos_links *links, size_t hop)
+static bool is_used(const struct links *links, size_t hop)
 {
     for (size_t i = 0; i < links->sharing.count; i++)
         if (uses(&links->sharing.clusters[i], hop))
@@ -142,12 +149,12 @@ static bool is_used(const struct oneib_qos_links *links, size_t hop)
     return false;
 }
 
-static int print_json(const struct oneib_qos_links *links, struct oneib_error *err)
+static int print_json(const struct links *links, struct oneib_error *err)
 {
     json_t *list = json_array();
     for (size_t hop = 0; hop < links->routes.hop_count; hop++)
         if (is_used(links, hop))
-            oneib_json_append(&list, oneib_links_hop_json(links, hop));
+            oneib_json_append(&list, hop_json(links, hop));
     return oneib_json_write(json_pack("{s:o, s:I, s:o}", "links", list, "switches_silent",
                                       (json_int_t)links->silent, "findings",
                                       oneib_json_findings(&links->reading.findings)),
@@ -157,7 +164,7 @@ static int print_json(const struct oneib_qos_links *links, struct oneib_error *e
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Of the findings only what this is about. */
-static int find(struct oneib_qos_links *links, struct oneib_error *err)
+static int find(struct links *links, struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = &links->reading.snapshot;
     oneib_findings_clear(&links->reading.findings);
@@ -171,27 +178,20 @@ static int find(struct oneib_qos_links *links, struct oneib_error *err)
     return 0;
 }
 
-int oneib_links_begin(const struct oneib_run *run, struct oneib_qos_links *links,
-                      struct oneib_error *err)
+static int read_and_print(struct links *links, struct oneib_error *err)
 {
-    *links = (struct oneib_qos_links){.run = run};
-    return oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &links->reading, err) < 0
-               ? -1
-               : find(links, err);
-}
-
-void oneib_links_end(struct oneib_qos_links *links)
-{
-    oneib_sharing_clear(&links->sharing);
-    oneib_routes_clear(&links->routes);
-    oneib_reading_clear(&links->reading);
+    if (oneib_read_all(links->run, ONEIB_FABRIC_NEEDED, false, &links->reading, err) < 0 ||
+        find(links, err) < 0)
+        return -1;
+    return links->run->json ? print_json(links, err) : print_text(links, err);
 }
 
 enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error *err)
 {
-    oneib_auto(oneib_links_end) struct oneib_qos_links links;
-    if (oneib_links_begin(run, &links, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    const int outcome = run->json ? print_json(&links, err) : print_text(&links, err);
+    struct links links = {.run = run};
+    const int outcome = read_and_print(&links, err);
+    oneib_sharing_clear(&links.sharing);
+    oneib_routes_clear(&links.routes);
+    oneib_reading_clear(&links.reading);
     return outcome < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }

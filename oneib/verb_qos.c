@@ -6,7 +6,6 @@
 #include "oneib/options.h"
 #include "oneib/output.h"
 #include "oneib/qos_links.h"
-#include "oneib/qos_measured.h"
 #include "oneib/qos_move.h"
 #include "partitions/qos.h"
 #include "sync/classes.h"
@@ -148,28 +147,21 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
 }
 
 /* Options that belong to another form of the verb; NULL: none does. */
-static const char *misplaced(const struct oneib_run *run, bool is_move, bool is_measured)
+static const char *misplaced(const struct oneib_run *run, bool is_move)
 {
     if (!is_move && oneib_given(run, ONEIB_OPTION_FORCE))
         return "option '--force' is valid only with 'move'";
-    if (!is_measured && oneib_given(run, ONEIB_OPTION_SECONDS))
-        return "option '--seconds' is valid only with '--measured'";
     if (is_move && oneib_given(run, ONEIB_OPTION_LINKS))
         return "option '--links' is not valid with 'move'";
-    if (is_measured && oneib_given(run, ONEIB_OPTION_LINKS))
-        return "options '--links' and '--measured' are mutually exclusive";
     return NULL;
 }
 
 static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *err)
 {
-    const bool is_measured = oneib_given(run, ONEIB_OPTION_MEASURED);
-    const bool is_move = !is_measured && run->word_count > 0;
-    const char *wrong = misplaced(run, is_move, is_measured);
+    const bool is_move = run->word_count > 0;
+    const char *wrong = misplaced(run, is_move);
     if (wrong)
         return oneib_usage(run->verb, err, "%s", wrong);
-    if (is_measured)
-        return oneib_qos_measured(run, err);
     if (!is_move)
         return oneib_given(run, ONEIB_OPTION_LINKS) ? oneib_qos_links(run, err)
                                                     : run_show(run, err);
@@ -187,7 +179,6 @@ const struct oneib_verb oneib_verb_qos = {
     .summary = "traffic classes: their shares of links, and what opensm needs",
     .help =
         "usage: oneib qos [--links] [--json]\n"
-        "       oneib qos --measured [--seconds N] [--json] [NETWORK ...]\n"
         "       oneib qos move NETWORK [--force] [--json]\n"
         "\n"
         "Of each class of oneib.conf (qos.classes): its service levels and lanes, the share of\n"
@@ -196,10 +187,6 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "  --links  of each link, in each direction, the service levels that it carries, and\n"
         "           the clusters that have them, by the switches' forwarding tables\n"
-        "  --measured  reads the counters of these links (of three NETWORKs at most; without one,\n"
-        "           of all clusters) twice, and shows beside what is promised how much of each\n"
-        "           was used, and how much waited; resets nothing\n"
-        "  --seconds N  between the two readings, 1-3600; 10 without it\n"
         "\n"
         "move gives NETWORK, which has no members, a service level of the class that it is\n"
         "to have now, and waits until oneibd computes with it; exit status 1: it does not.\n"
@@ -208,8 +195,7 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "example:\n"
         "  $ oneib qos\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS) |
-               ONEIB_TAKES(ONEIB_OPTION_MEASURED) | ONEIB_TAKES(ONEIB_OPTION_SECONDS),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS),
     .words_max = ONEIB_WORDS_MAX,
     .run = run_qos,
 };

@@ -108,10 +108,6 @@ int oneib_port_choose(const struct oneib_fabric_options *options, unsigned least
     return options->ca ? search_one(&search, err) : search_all(&search, err);
 }
 
-/* ibsim's library shows its devices to libibumad as ibsim0, ibsim1, ... No driver of Linux names
- * one so. */
-#define SIMULATED "ibsim"
-
 /* ---- open and close -------------------------------------------------------------------------- */
 
 struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *options,
@@ -128,7 +124,6 @@ struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *option
     fabric->lid = (uint16_t)chosen.base_lid;
     fabric->sm_lid = (uint16_t)chosen.sm_lid;
     fabric->sm_sl = (uint8_t)chosen.sm_sl;
-    fabric->is_simulated = strncmp(chosen.ca_name, SIMULATED, sizeof SIMULATED - 1) == 0;
     fabric->may_run_sm = true;
     if (oneib_mad_open(&fabric->port, options, chosen.ca_name, (uint8_t)chosen.portnum, err) < 0) {
         oneib_wrap(err, "opening the fabric");
@@ -144,11 +139,6 @@ void oneib_fabric_close(struct oneib_fabric *fabric)
         return;
     oneib_mad_close(&fabric->port);
     free(fabric);
-}
-
-bool oneib_fabric_is_simulated(const struct oneib_fabric *fabric)
-{
-    return fabric->is_simulated;
 }
 
 uint64_t oneib_fabric_mads_sent(const struct oneib_fabric *fabric)

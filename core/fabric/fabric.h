@@ -33,10 +33,6 @@ struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *option
                                        struct oneib_error *err);
 void oneib_fabric_close(struct oneib_fabric *fabric); /* NULL: nothing */
 /* MADs sent since it was opened: the bench and the tests count them. */
-/* Whether it is ibsim's, whose ports' counters say nothing of traffic. By the name of its device.
- */
-bool oneib_fabric_is_simulated(const struct oneib_fabric *fabric);
-
 uint64_t oneib_fabric_mads_sent(const struct oneib_fabric *fabric);
 
 /*

@@ -14,7 +14,6 @@ struct oneib_fabric {
     uint64_t gid_prefix;
     uint16_t lid, sm_lid;
     uint8_t sm_sl;
-    bool is_simulated;
     bool may_run_sm; /* PortInfo's IsSM; true while it is not known */
 };
 

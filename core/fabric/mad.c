@@ -29,8 +29,7 @@ enum {
 #define SMI_CLASS_VERSION 1
 #define SA_CLASS_VERSION 2
 #define SA_RMPP_VERSION 1
-#define GENERAL_QP 1 /* of the SA and of PerfMgt */
-#define PERF_CLASS_VERSION 1
+#define GENERAL_QP 1                /* of the SA */
 #define DIRECTED_STATUS_MASK 0x7fff /* the top bit is the direction (14.2.1.2) */
 
 /* More than the NodeRecords of all 49,151 unicast LIDs. */
@@ -117,7 +116,6 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
         .lid_agent = -1,
         .directed_agent = -1,
         .sa_agent = -1,
-        .perf_agent = -1,
         .window = window < ONEIB_SLOTS_MAX ? window : ONEIB_SLOTS_MAX,
         .timeout_ms = options->timeout_ms,
         .interrupted = options->interrupted,
@@ -141,13 +139,6 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
     return 0;
 }
 
-int oneib_mad_prepare_perf(struct oneib_mad_port *port, struct oneib_error *err)
-{
-    return port->perf_agent >= 0 ? 0
-                                 : register_agent(port, IB_PERFORMANCE_CLASS, PERF_CLASS_VERSION, 0,
-                                                  &port->perf_agent, err);
-}
-
 /* The kernel unregisters them with the port, ibsim's stand-in for it does not, and has few. */
 static void unregister_agent(const struct oneib_mad_port *port, int agent)
 {
@@ -160,7 +151,6 @@ void oneib_mad_close(struct oneib_mad_port *port)
     unregister_agent(port, port->lid_agent);
     unregister_agent(port, port->directed_agent);
     unregister_agent(port, port->sa_agent);
-    unregister_agent(port, port->perf_agent);
     umad_close_port(port->fd);
     oneib_m_key_file_close(&port->m_keys);
     free(port->slots);
@@ -176,8 +166,6 @@ static int agent_of(const struct oneib_mad_port *port, uint8_t mgmt_class)
 {
     if (mgmt_class == IB_SA_CLASS)
         return port->sa_agent;
-    if (mgmt_class == IB_PERFORMANCE_CLASS)
-        return port->perf_agent;
     return mgmt_class == IB_SMI_DIRECT_CLASS ? port->directed_agent : port->lid_agent;
 }
 
@@ -204,10 +192,6 @@ static void write_body(uint8_t *mad, const struct oneib_mad_request *request, on
     if (request->mgmt_class == IB_SA_CLASS) {
         oneib_put64(mad + COMPONENT_MASK, request->component_mask);
         memcpy(mad + IB_SA_DATA_OFFS, request->record, sizeof(request->record));
-        return;
-    }
-    if (request->mgmt_class == IB_PERFORMANCE_CLASS) {
-        memcpy(mad + IB_PC_DATA_OFFS, request->record, IB_PC_DATA_SZ);
         return;
     }
     oneib_put64(mad + M_KEY, key);
@@ -321,8 +305,6 @@ static struct oneib_mad_slot *slot_of(struct oneib_mad_port *port, int agent, co
  * says. */
 static size_t answer_size(uint8_t mgmt_class)
 {
-    if (mgmt_class == IB_PERFORMANCE_CLASS)
-        return IB_PC_DATA_OFFS + IB_PC_DATA_SZ;
     return mgmt_class == IB_SA_CLASS ? IB_SA_DATA_OFFS : IB_SMP_DATA_OFFS + IB_SMP_DATA_SIZE;
 }
 

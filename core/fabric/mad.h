@@ -28,7 +28,6 @@ struct oneib_mad_port {
     uint8_t number;
     int fd;
     int lid_agent, directed_agent, sa_agent; /* SMPs by LID, SMPs by directed route, SA */
-    int perf_agent;                          /* PerfMgt; negative until oneib_mad_prepare_perf() */
     uint16_t window;
     uint32_t timeout_ms;
     uint8_t retries;
@@ -42,13 +41,12 @@ struct oneib_mad_port {
 };
 
 struct oneib_mad_request {
-    uint8_t mgmt_class; /* IB_SMI_CLASS, IB_SMI_DIRECT_CLASS, IB_SA_CLASS; IB_PERFORMANCE_CLASS
-                           after oneib_mad_prepare_perf() */
+    uint8_t mgmt_class; /* IB_SMI_CLASS, IB_SMI_DIRECT_CLASS, IB_SA_CLASS */
     uint8_t method;
     uint16_t attribute;
     uint32_t modifier;
     uint16_t lid; /* destination; not for directed routes */
-    uint8_t sl;   /* SA and PerfMgt: SMPs have no service level */
+    uint8_t sl;   /* SA: SMPs have no service level */
     /* Directed route: 0 hops is this node; path[1] is the port to leave this node by, path[2] the
      * next one, and so on. */
     uint8_t hops, path[ONEIB_PATH_SIZE];
@@ -56,8 +54,7 @@ struct oneib_mad_request {
      * who it is, then the file's keys are tried in turn. */
     oneib_guid to;
     uint64_t component_mask; /* SA */
-    /* SA: the record. SMPs: what a Set sets, the first IB_SMP_DATA_SIZE bytes. PerfMgt: the first
-     * IB_PC_DATA_SZ bytes, in which a Get names its port. */
+    /* SA: the record. SMPs: what a Set sets, the first IB_SMP_DATA_SIZE bytes. */
     uint8_t record[IB_SA_DATA_SIZE];
     size_t tag, subtag; /* the caller's; come back with the answer */
 };
@@ -89,8 +86,6 @@ struct oneib_mad_exchange {
 int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_options *options,
                    const char *ca, uint8_t number, struct oneib_error *err);
 void oneib_mad_close(struct oneib_mad_port *port);
-/* For those few who read counters; no more when it is done already. */
-int oneib_mad_prepare_perf(struct oneib_mad_port *port, struct oneib_error *err);
 
 /* Runs until no request is left and none is in flight. -1 only for failures of this machine or of
  * `take`. */

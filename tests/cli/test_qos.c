@@ -95,31 +95,14 @@ static void must_refuse(const struct outcome *run, const char *words)
     assert_string_equal(run->out, "");
 }
 
-static void options_of_a_measurement_go_with_nothing_else(void **state)
+static void options_go_with_the_form_that_takes_them(void **state)
 {
     (void)state;
-    must_refuse(RUN("qos", "--seconds", "5"), "option '--seconds' is valid only with '--measured'");
-    must_refuse(RUN("qos", "move", "metal", "--seconds", "5"),
-                "option '--seconds' is valid only with '--measured'");
-    must_refuse(RUN("qos", "--measured", "--links"),
-                "options '--links' and '--measured' are mutually exclusive");
-    must_refuse(RUN("qos", "--measured", "metal", "--force"),
-                "option '--force' is valid only with 'move'");
+    must_refuse(RUN("qos", "--force"), "option '--force' is valid only with 'move'");
     must_refuse(RUN("qos", "--links", "move", "metal"),
                 "option '--links' is not valid with 'move'");
     must_refuse(RUN("qos", "metal"), "unexpected argument 'metal'");
     must_refuse(RUN("qos", "move", "metal", "x"), "unexpected argument 'x'");
-}
-
-static void a_measurement_takes_a_second_to_an_hour(void **state)
-{
-    (void)state;
-    must_refuse(RUN("qos", "--measured", "--seconds", "0"),
-                "invalid --seconds '0': expected a number from 1 to 3600");
-    must_refuse(RUN("qos", "--measured", "--seconds", "3601"),
-                "invalid --seconds '3601': expected a number from 1 to 3600");
-    must_refuse(RUN("qos", "--measured", "--seconds", "-1"),
-                "invalid --seconds '-1': expected a number from 1 to 3600");
 }
 
 /* ---- oneib check ----------------------------------------------------------------------------- */
@@ -161,8 +144,7 @@ int main(void)
         cmocka_unit_test(without_a_rate_a_wait_is_bytes_and_no_guess),
         cmocka_unit_test(json_has_the_same),
         cmocka_unit_test(an_sl_that_a_partition_has_is_not_dropped),
-        cmocka_unit_test(options_of_a_measurement_go_with_nothing_else),
-        cmocka_unit_test(a_measurement_takes_a_second_to_an_hour),
+        cmocka_unit_test(options_go_with_the_form_that_takes_them),
         cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
         cmocka_unit_test(check_says_whether_the_scheduler_can_go_by_the_file_of_links),
     };
