@@ -115,6 +115,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
                     path ? path : ONEIB_CONFIG_DEFAULT_PATH, absent ? " is absent: defaults" : "");
     oneib_check_cloud(&session, checks);
     oneib_check_sunstone(checks);
+    oneib_check_monitoring(checks);
     oneib_check_daemons(&session, checks);
     oneib_check_node(checks);
     oneib_check_fabric(&session, checks);

@@ -31,6 +31,9 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
 /* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
  */
 void oneib_check_sunstone(struct oneib_checks *checks);
+/* Who can send monitoring messages in any host's name; nothing is said where monitord.conf is not.
+ */
+void oneib_check_monitoring(struct oneib_checks *checks);
 /* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons,
  * and whether these answer. */
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks);
