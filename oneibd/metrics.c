@@ -195,7 +195,7 @@ static const struct number counters[] = {
     {"oneib_node_messages_malformed_total", OF(node_messages_malformed),
      "Messages of nodes that were not understood."},
     {"oneib_node_messages_flooding_total", OF(node_messages_flooding),
-     "Messages of nodes beyond 100 a second, which were not looked at."},
+     "Messages of nodes beyond 100 a second, and their handshakes beyond 20 in 10 s."},
 };
 
 static uint64_t value_of(const struct oneib_metrics *metrics, const struct number *number)

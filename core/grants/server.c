@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "grants/connections.h"
 #include "grants/server_bytes.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@
 #define RECEIVE_MAX 16
 #define SEND_MAX 8 /* likewise: lists and signs of life that a slow one has not taken */
 #define MESSAGES_A_SECOND 100
+#define HANDSHAKES_MAX 20 /* of one key in so long: a node tries again after 1.5 s */
+#define HANDSHAKES_MS 10000
 #define DROPPED_AT_ONCE 1000 /* then others are let in between */
 #define CURVE_OVERHEAD 64    /* bytes of a frame that are not the message's: 33, and some */
 #define ROUTE_MAX 255        /* bytes of a routing id */
@@ -39,12 +42,16 @@ struct peer {
     size_t route_length;      /* 0: none */
     double second_began_ms;
     unsigned heard; /* since then */
+    double handshakes_began_ms;
+    unsigned handshakes; /* since then */
 };
 
 struct oneib_grants_server {
     void *context, *router, *zap;
     int poll_fd; /* epoll: the two sockets, and `again` */
     int again;   /* readable: something waits that the sockets will not tell of once more */
+    struct oneib_connections *connections; /* owned */
+    double handshakes_ms;
     struct oneib_sign_pair sign;
     struct peer *peers; /* owned; by key: those that are admitted */
     size_t peer_count;
@@ -124,8 +131,19 @@ static bool part_is(const struct zap_request *request, size_t part, const char *
            memcmp(request->parts[part], word, request->lengths[part]) == 0;
 }
 
-/* The key that the client has proved to have, when it is admitted. */
-static bool admits(const struct oneib_grants_server *server, const struct zap_request *request,
+/* A period's count of something; whether it is more than so many in it. */
+static bool is_too_often(double *began_ms, unsigned *count, double period_ms, unsigned most)
+{
+    const double now = oneib_now_ms();
+    if (now - *began_ms >= period_ms) {
+        *began_ms = now;
+        *count = 0;
+    }
+    return ++*count > most;
+}
+
+/* The key that the client has proved to have, when it is admitted, and has not come too often. */
+static bool admits(struct oneib_grants_server *server, const struct zap_request *request,
                    char user[ONEIB_KEY_TEXT_SIZE])
 {
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
@@ -134,8 +152,14 @@ static bool admits(const struct oneib_grants_server *server, const struct zap_re
         request->lengths[6] != sizeof key)
         return false;
     memcpy(key, request->parts[6], sizeof key);
-    if (!find_peer(server, key))
+    struct peer *peer = find_peer(server, key);
+    if (!peer)
         return false;
+    if (is_too_often(&peer->handshakes_began_ms, &peer->handshakes, server->handshakes_ms,
+                     HANDSHAKES_MAX)) {
+        server->counts.flooding++;
+        return false;
+    }
     oneib_key_format(key, user);
     return true;
 }
@@ -227,12 +251,7 @@ static void remember_route(struct peer *peer, struct heard *heard)
 
 static bool is_flooding(struct peer *peer)
 {
-    const double now = oneib_now_ms();
-    if (now - peer->second_began_ms >= 1000) {
-        peer->second_began_ms = now;
-        peer->heard = 0;
-    }
-    return ++peer->heard > MESSAGES_A_SECOND;
+    return is_too_often(&peer->second_began_ms, &peer->heard, 1000, MESSAGES_A_SECOND);
 }
 
 /* Whether it is one that a node may say; into server->message. */
@@ -253,6 +272,8 @@ static struct peer *judge(struct oneib_grants_server *server, struct heard *hear
         server->counts.refused_keys++;
         return NULL;
     }
+    oneib_connections_heard(server->connections, zmq_msg_get(&heard->content, ZMQ_SRCFD),
+                            peer->key);
     if (is_flooding(peer)) {
         server->counts.flooding++;
         return NULL;
@@ -272,6 +293,7 @@ int oneib_grants_server_next(struct oneib_grants_server *server,
     struct heard heard;
     was_told_to_come(server);
     answer_handshakes(server);
+    oneib_connections_follow(server->connections);
     for (int dropped = 0; dropped < DROPPED_AT_ONCE; dropped++) {
         if (!hear(server->router, &heard))
             return zmq_errno() == EAGAIN || zmq_errno() == EINTR
@@ -425,7 +447,8 @@ static int make_poll(struct oneib_grants_server *server, struct oneib_error *err
     if (server->poll_fd < 0 || server->again < 0)
         return oneib_fail_errno(err, errno, "preparing to listen to the services of nodes");
     if (listen_to(server, server->again, err) < 0 ||
-        listen_to_socket(server, server->router, err) < 0)
+        listen_to_socket(server, server->router, err) < 0 ||
+        listen_to_socket(server, oneib_connections_socket(server->connections), err) < 0)
         return -1;
     return listen_to_socket(server, server->zap, err);
 }
@@ -452,6 +475,7 @@ static int begin(struct oneib_grants_server *server,
     if (!zmq_has("curve"))
         return oneib_fail(err, ONEIB_ERROR_SYSTEM, "libzmq was built without CURVE");
     server->sign = *options->sign;
+    server->handshakes_ms = options->handshakes_ms > 0 ? options->handshakes_ms : HANDSHAKES_MS;
     server->context = zmq_ctx_new();
     server->zap = server->context ? zmq_socket(server->context, ZMQ_REP) : NULL;
     server->router = server->zap ? zmq_socket(server->context, ZMQ_ROUTER) : NULL;
@@ -460,7 +484,9 @@ static int begin(struct oneib_grants_server *server,
         !set_numbers(server->router, options->listen) ||
         !set_identity(server->router, options->curve))
         return fail_zmq(err, "preparing to listen to the services of nodes");
-    if (bind_sockets(server, options->listen, err) < 0)
+    if (oneib_connections_open(server->context, server->router, options->silence_ms,
+                               &server->connections, err) < 0 ||
+        bind_sockets(server, options->listen, err) < 0)
         return -1;
     return make_poll(server, err);
 }
@@ -487,6 +513,7 @@ void oneib_grants_server_close(struct oneib_grants_server *server)
 {
     if (!server)
         return;
+    oneib_connections_close(server->connections);
     if (server->router)
         zmq_close(server->router);
     if (server->zap)
@@ -507,8 +534,8 @@ int oneib_grants_server_fd(const struct oneib_grants_server *server)
     return server->poll_fd;
 }
 
-const struct oneib_grants_counts *
-oneib_grants_server_counts(const struct oneib_grants_server *server)
+const struct oneib_grants_counts *oneib_grants_server_counts(struct oneib_grants_server *server)
 {
+    server->counts.ended = oneib_connections_ended(server->connections);
     return &server->counts;
 }

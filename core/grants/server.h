@@ -2,7 +2,7 @@
 /*
  * oneibd's end: a ZeroMQ ROUTER with CURVE, which hears nodes whose public keys it was told and
  * nobody else (ZAP). Knows who sent what by the key that CURVE has proved, never by what a message
- * says. Nothing waits. One thread uses it.
+ * says. One key holds few connections (grants/connections.h). Nothing waits. One thread uses it.
  */
 #ifndef ONEIB_GRANTS_SERVER_H
 #define ONEIB_GRANTS_SERVER_H
@@ -20,6 +20,8 @@ struct oneib_grants_server_options {
     const char *listen; /* daemon.grants: "tcp://ADDRESS:PORT", ADDRESS may be '*' */
     const struct oneib_curve_pair *curve;
     const struct oneib_sign_pair *sign;
+    double silence_ms;    /* 0: ONEIB_CONNECTION_SILENCE_MS (grants/connections.h) */
+    double handshakes_ms; /* in which a key has 20 handshakes at most; 0: 10 s */
 };
 
 int oneib_grants_server_open(const struct oneib_grants_server_options *options,
@@ -53,9 +55,10 @@ int oneib_grants_server_fd(const struct oneib_grants_server *server);
 /* Since the server was opened. */
 struct oneib_grants_counts {
     uint64_t refused_keys; /* handshakes with a key, and messages by one, that is not admitted */
-    uint64_t malformed, flooding; /* messages that were dropped */
+    uint64_t malformed;    /* messages that were dropped */
+    uint64_t flooding;     /* likewise, and handshakes of an admitted key */
+    uint64_t ended;        /* connections that were one too many of their key, or silent */
 };
-const struct oneib_grants_counts *
-oneib_grants_server_counts(const struct oneib_grants_server *server);
+const struct oneib_grants_counts *oneib_grants_server_counts(struct oneib_grants_server *server);
 
 #endif

@@ -4,6 +4,7 @@
 #include "../../ports.h"
 #include "../../skip.h"
 #include "base/clock.h"
+#include "grants/connections.h"
 #include "grants/server.h"
 #include "played_node.h"
 #include <netinet/in.h>
@@ -252,6 +253,85 @@ static void strangers_that_say_nothing_keep_no_node_away(void **state)
     for (size_t i = 0; i < STRANGERS; i++)
         close(strangers[i]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static uint64_t count_ended(void)
+{
+    return oneib_grants_server_counts(server)->ended;
+}
+
+static void open_server_with(double silence_ms, double handshakes_ms)
+{
+    const struct oneib_grants_server_options options = {.listen = address,
+                                                        .curve = &daemon_curve,
+                                                        .sign = &daemon_sign,
+                                                        .silence_ms = silence_ms,
+                                                        .handshakes_ms = handshakes_ms};
+    oneib_grants_server_close(server);
+    assert_int_equal(oneib_grants_server_open(&options, &server, &err), 0);
+}
+
+/* Another connection of the first node's. */
+static void connect_once_more(struct played_node *node, uint8_t number)
+{
+    const struct oneib_grants_message said = challenge(number);
+    played_node_connect(node, address, &pairs[0], daemon_curve.public);
+    assert_true(played_node_say(node, &said));
+}
+
+static void of_a_key_with_too_many_connections_the_one_heard_longest_ago_is_ended(void **state)
+{
+    (void)state;
+    struct played_node same[ONEIB_CONNECTIONS_OF_KEY + 2];
+    admit(2);
+    connect_node(1);
+    say_challenge(1, 1);
+    expect_challenge(1, 1);
+    for (uint8_t i = 0; i < sizeof same / sizeof *same; i++) {
+        assert_int_equal(count_ended(), i < ONEIB_CONNECTIONS_OF_KEY ? 0 : i - 4);
+        connect_once_more(&same[i], i);
+        expect_challenge(0, i);
+    }
+    assert_int_equal(count_ended(), 2);
+    say_challenge(1, 2);
+    expect_challenge(1, 2);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        played_node_close(&same[i]);
+}
+
+/* It comes back each time, as libzmq does, and so it was ended. */
+static void a_connection_on_which_nothing_is_said_is_ended(void **state)
+{
+    (void)state;
+    uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+    const struct oneib_grants_message *heard;
+    open_server_with(100, 0);
+    admit(1);
+    connect_node(0);
+    for (int i = 0; i < 600 && count_ended() < 2; i++)
+        assert_false(wait_for_message(key, &heard, 100) ||
+                     oneib_grants_server_next(server, key, &heard, &err));
+    assert_true(count_ended() >= 2);
+}
+
+static void a_key_that_connects_all_the_time_is_refused_for_a_while(void **state)
+{
+    (void)state;
+    struct played_node same[2];
+    open_server_with(0, 3600000);
+    admit(2);
+    for (uint8_t i = 0; i < 20; i++) {
+        connect_once_more(&same[0], i);
+        expect_challenge(0, i);
+        played_node_close(&same[0]);
+    }
+    connect_once_more(&same[0], 100);
+    connect_node(1);
+    say_challenge(1, 1);
+    expect_challenge(1, 1);
+    expect_nothing();
+    assert_int_equal(oneib_grants_server_counts(server)->flooding, 1);
+    played_node_close(&same[0]);
 }
 
 static void before_any_is_admitted_nobody_is_heard(void **state)
@@ -720,6 +800,9 @@ int main(void)
         EACH(a_key_that_is_not_admitted_is_not_heard),
         EACH(a_key_that_is_not_admitted_gets_no_connection),
         EACH(strangers_that_say_nothing_keep_no_node_away),
+        EACH(of_a_key_with_too_many_connections_the_one_heard_longest_ago_is_ended),
+        EACH(a_connection_on_which_nothing_is_said_is_ended),
+        EACH(a_key_that_connects_all_the_time_is_refused_for_a_while),
         EACH(before_any_is_admitted_nobody_is_heard),
         EACH(who_has_another_secret_than_the_keys_is_not_heard),
         EACH(who_expects_another_daemon_is_not_heard),
