@@ -321,7 +321,7 @@ static bool is_listed(const struct oneib_partition *partition, oneib_guid guid, 
 {
     for (size_t i = 0; i < partition->member_count; i++) {
         const struct oneib_member *member = &partition->members[i];
-        if (member->kind != ONEIB_MEMBER_GUID || member->guid != guid)
+        if (member->guid != guid) /* a wildcard's is 0 */
             continue;
         *membership = member->membership;
         return true;
@@ -371,15 +371,11 @@ static bool is_whole(const struct oneib_grant *grant)
            grant->device[0];
 }
 
-/* bindings: how many of work->placed were there before, sorted. */
-static void hold_grant(struct work *work, size_t bindings, uint32_t host_id,
-                       struct oneib_grant grant)
+static void hold_grant(struct work *work, uint32_t host_id, struct oneib_grant grant)
 {
     struct placed placed = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
-    if (!is_whole(&grant) || ONEIB_FIND(&placed, work->placed, bindings, compare_placed) ||
-        !keeps_its_key(work->input, host_id, &placed.grant))
-        return;
-    ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, placed);
+    if (is_whole(&grant) && keeps_its_key(work->input, host_id, &placed.grant))
+        ONEIB_APPEND(work->placed, work->placed_count, work->placed_capacity, placed);
 }
 
 /* What a daemon before this one has granted, as the node tells it: of that VF alone. */
@@ -401,22 +397,21 @@ static struct oneib_grant grant_of_record(const struct work *work,
     return grant;
 }
 
-static void hold_node(struct work *work, size_t bindings,
-                      const struct oneib_node_snapshot *snapshot)
+static void hold_node(struct work *work, const struct oneib_node_snapshot *snapshot)
 {
     for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++)
-        hold_grant(work, bindings, snapshot->host_id, snapshot->sent->items[i]);
+        hold_grant(work, snapshot->host_id, snapshot->sent->items[i]);
     for (size_t i = 0; !snapshot->sent && i < snapshot->record_count; i++)
         if (snapshot->records[i].stage == ONEIB_VF_OPEN)
-            hold_grant(work, bindings, snapshot->host_id,
-                       grant_of_record(work, &snapshot->records[i]));
+            hold_grant(work, snapshot->host_id, grant_of_record(work, &snapshot->records[i]));
 }
 
 static void hold_grants(struct work *work)
 {
-    const size_t bindings = work->placed_count;
-    for (size_t i = 0; work->input->desired->held_count > 0 && i < work->input->node_count; i++)
-        hold_node(work, bindings, &work->input->nodes[i]);
+    if (work->input->desired->held_count == 0)
+        return;
+    for (size_t i = 0; i < work->input->node_count; i++)
+        hold_node(work, &work->input->nodes[i]);
 }
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
@@ -508,8 +503,7 @@ static bool is_in_force(const struct work *work, const struct placed *placed)
     const struct oneib_partition *partition =
         table ? oneib_partition_table_find(table, placed->grant.pkey) : NULL;
     for (size_t i = 0; partition && i < partition->member_count; i++)
-        if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
-            partition->members[i].guid == placed->grant.guid)
+        if (partition->members[i].guid == placed->grant.guid)
             return true;
     return false;
 }
@@ -676,11 +670,10 @@ static void add_hosts(struct work *work, struct oneib_grants *grants)
 static void compute(struct work *work, struct oneib_grants *grants)
 {
     grant_bindings(work);
-    ONEIB_SORT(work->placed, work->placed_count, compare_placed);
     hold_grants(work);
-    /* What is held comes behind what is sorted, and there is little of it, mostly none. */
+    /* Of a NIC that is held, too, the binding counts, which comes first; and a node could name one NIC
+     * twice. */
     oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
-    /* A node could name one NIC twice: that is held once. */
     ONEIB_UNIQUE(work->placed, work->placed_count, compare_placed);
     settle_guids(work);
     find_twice(work, grants);

@@ -25,8 +25,8 @@ struct port_use {
  * more, or whose host oned has no more: that closes no VF. */
 struct gated_port {
     oneib_guid guid;
-    uint32_t host_id;
     bool is_unreported;
+    uint32_t host_id;                           /* then: whose it is */
     const struct oneib_node_snapshot *snapshot; /* NULL: nothing is known of the node */
     bool has_vfs;                               /* else no VF can be open on it */
     bool may_hold; /* ... and one may be, for its host was sent grants: see oneib_host_may_hold() */
@@ -142,10 +142,8 @@ static void list_virtual(struct gating *gating)
         const struct oneib_desired_binding *binding = &desired->bindings[i];
         const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, binding->host_id);
         if (host && oneib_is_virtual_port(binding->port, binding->member))
-            gating->ports[gating->port_count++] =
-                (struct gated_port){.guid = binding->member,
-                                    .host_id = host->id,
-                                    .has_vfs = has_vfs(gating, host, NULL)};
+            gating->ports[gating->port_count++] = (struct gated_port){
+                .guid = binding->member, .has_vfs = has_vfs(gating, host, NULL)};
     }
 }
 
@@ -165,7 +163,6 @@ static void list_ports(struct gating *gating)
             oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
         gating->ports[gating->port_count++] = (struct gated_port){
             .guid = index.items[i].guid,
-            .host_id = host->id,
             .snapshot = snapshot,
             .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot),
             .may_hold = has_table_of_vfs(index.items[i].port) && may_hold(gating, host, snapshot)};

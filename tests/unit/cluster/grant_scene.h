@@ -207,4 +207,20 @@ static inline void add_network_7(struct grant_scene *played, uint32_t hosts)
         add_node(played, host_id);
 }
 
+static inline void put_in_force(struct grant_scene *played, const char *name, unsigned key,
+                                const oneib_guid *guids, size_t count)
+{
+    struct scene *scene = &played->scene;
+    struct oneib_partition *partition = add_partition(scene, &scene->in_force, name, key);
+    for (size_t i = 0; i < count; i++)
+        add_guid(scene, partition, guids[i], ONEIB_FULL);
+}
+
+#define PUT_IN_FORCE(played, name, key, ...)                                                       \
+    put_in_force(played, name, key, (const oneib_guid[]){__VA_ARGS__},                             \
+                 sizeof((const oneib_guid[]){__VA_ARGS__}) / sizeof(oneib_guid))
+
+#define assert_gated(played, key, guid, how)                                                       \
+    assert_string_equal(how, listed_in(&(played)->gate.table, key, guid))
+
 #endif
