@@ -418,6 +418,7 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
         status = oneib_daemon_tell_hosts(daemon, &failure);
     if (status == 0)
         oneib_daemon_note_key_serials(daemon);
+    oneib_daemon_note_ledger(daemon);
     if (status == 0 && daemon->settled) {
         oneib_poll_schedule_succeeded(&daemon->schedule);
         works_again(daemon);

@@ -192,6 +192,8 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
 
+/* How far the ledger was (sync/ledger_mark.h). */
+void oneib_daemon_note_ledger(struct oneib_daemon *daemon);
 /* daemon_ledger.c: puts `next` into the ledger's place. After a failure, and where somebody else has
  * written it since it was read, it is read again first thing in the next turn; with *written the
  * latter is none: 0, and *written is false. */

@@ -4,6 +4,16 @@
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 
+/* Where it is not known which ledger was read last, one that was put back is not told from it. */
+void oneib_daemon_note_ledger(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (!daemon->snapshot.ledger_lost &&
+        oneib_ledger_mark_write(oneib_config_state(&daemon->config), &daemon->snapshot.kept,
+                                &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                             struct oneib_error *err)
 {
@@ -11,6 +21,8 @@ int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledg
     const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
     oneib_signals_block();
     daemon->ledger_is_due |= status < 0;
+    if (status == 0)
+        oneib_daemon_note_ledger(daemon);
     return status;
 }
 

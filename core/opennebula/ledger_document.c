@@ -775,8 +775,8 @@ int oneib_ledger_overwrite(struct oneib_one *one, struct oneib_kept_ledger *kept
 {
     if (oneib_ledger_read(one, false, kept, err) < 0)
         return -1;
-    const uint64_t serial =
-        kept->state == ONEIB_LEDGER_READ ? kept->ledger.serial + 1 : next->serial + 1;
+    const uint64_t before = kept->state == ONEIB_LEDGER_READ ? kept->ledger.serial : 0;
+    const uint64_t serial = (before > next->serial ? before : next->serial) + 1;
     if (kept->state == ONEIB_LEDGER_BROKEN &&
         (remove_others(one, err) < 0 || oneib_one_close_document(one, kept->document_id, err) < 0))
         return oneib_wrap(err, "writing the ledger");

@@ -50,7 +50,7 @@ int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledg
 int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
                        const struct oneib_ledger *next, struct oneib_error *err);
 /* The same, whatever stands there (oneib sync --adopt): of several documents the others are
- * removed, and rights are set as they should be. */
+ * removed, and rights are set as they should be. Its serial is higher than next->serial, too. */
 int oneib_ledger_overwrite(struct oneib_one *one, struct oneib_kept_ledger *kept,
                            const struct oneib_ledger *next, struct oneib_error *err);
 void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept);

@@ -57,13 +57,81 @@ static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *le
     return 0;
 }
 
+/* Whoever has the key by the older ledger has it no more when it is in force for another cluster. */
+static void rest_of_others(oneib_pkey pkey, uint32_t network_id, int64_t now,
+                           struct oneib_ledger *ledger)
+{
+    const struct oneib_ledger_network *holder = oneib_ledger_holder(ledger, pkey);
+    if (holder && holder->network_id != network_id)
+        oneib_ledger_rest(ledger, holder->network_id, now);
+}
+
+static int adopt_newer_key(const struct oneib_ledger_network *known, oneib_pkey pkey, int64_t now,
+                           struct oneib_ledger *ledger, struct oneib_error *err)
+{
+    struct oneib_ledger_network entry = *known;
+    entry.pkey = pkey;
+    entry.since = now;
+    oneib_ledger_free_key(ledger, pkey);
+    return oneib_ledger_give(ledger, &entry, err) < 0 ? oneib_wrap(err, "adopting what is in force")
+                                                      : 0;
+}
+
+/* What is in force counts. Of a cluster that the ledger does not know the key rests: the network is
+ * gone, or another one has its id by now. */
+static int adopt_what_came_since(const struct oneib_snapshot *snapshot, int64_t now,
+                                 struct oneib_ledger *ledger, struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = &snapshot->seen.table;
+    for (size_t i = 0; snapshot->seen.state == ONEIB_SEEN_OURS && i < table->count; i++) {
+        const oneib_pkey pkey = table->items[i].pkey;
+        uint32_t network_id;
+        if (!oneib_cluster_name_parse(table->items[i].name, &network_id))
+            continue;
+        const struct oneib_ledger_network *known =
+            oneib_ledger_network(&snapshot->kept.ledger, network_id);
+        rest_of_others(pkey, network_id, now, ledger);
+        if ((known ? adopt_newer_key(known, pkey, now, ledger, err)
+                   : adopt_key(pkey, now, ledger, err)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+#define SERIAL_MARGIN 1024 /* the other daemon may have read a later one */
+/* IB_KEYS of that time have lower serials than this: nobody believes them, and no key is given again before each
+ * host's oneib-node has said what it has. */
+#define KEYS_SERIAL_MARGIN (UINT64_C(1) << 32)
+
+static int adopt_older(const struct oneib_snapshot *snapshot, int64_t now,
+                       struct oneib_ledger *ledger, struct oneib_error *err)
+{
+    oneib_ledger_copy(&snapshot->kept.ledger, ledger);
+    if (snapshot->mark.next)
+        ledger->next = snapshot->mark.next;
+    for (size_t i = 0; i < ledger->host_count; i++)
+        ledger->hosts[i].keys_serial += KEYS_SERIAL_MARGIN;
+    return adopt_what_came_since(snapshot, now, ledger, err);
+}
+
+static int adopt_all(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
+                     int64_t now, struct oneib_ledger *ledger, struct oneib_error *err)
+{
+    const int outcome = snapshot->kept.state == ONEIB_LEDGER_READ
+                            ? adopt_older(snapshot, now, ledger, err)
+                            : adopt_networks(snapshot, now, ledger, err);
+    if (outcome < 0 || adopt_hosts_keys(snapshot, now, ledger, err) < 0)
+        return -1;
+    ledger->serial = snapshot->mark.serial + SERIAL_MARGIN;
+    return adopt_fences(fences, ledger, err);
+}
+
 int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
                        struct oneib_ledger *ledger, struct oneib_error *err)
 {
     const int64_t now = (int64_t)time(NULL);
     *ledger = (struct oneib_ledger){0};
-    if (adopt_networks(snapshot, now, ledger, err) < 0 ||
-        adopt_hosts_keys(snapshot, now, ledger, err) < 0 || adopt_fences(fences, ledger, err) < 0) {
+    if (adopt_all(snapshot, fences, now, ledger, err) < 0) {
         oneib_ledger_clear(ledger);
         return -1;
     }

@@ -18,6 +18,7 @@
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include "sm/sm.h"
+#include "sync/ledger_mark.h"
 #include "sync/vports.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ struct oneib_snapshot {
     struct oneib_cloud cloud;
     struct oneib_findings findings; /* of pools; desired.findings has its own */
     struct oneib_kept_ledger kept;  /* as oned had it when it was read or written last */
-    struct oneib_id_set there; /* networks that are not in the cloud, and oned has them still */
+    struct oneib_id_set there;     /* networks that are not in the cloud, and oned has them still */
+    struct oneib_ledger_mark mark; /* what oneibd has read of it before */
     bool ledger_lost; /* it cannot be relied on: no key is given or taken until 'oneib sync --adopt'
                        */
     struct oneib_ledger adopted; /* what the file in force and the hosts tell instead, when lost */

@@ -8,6 +8,7 @@
 #include "sync/classes.h"
 #include "sync/fences.h"
 #include "sync/sync.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* 100,000 members take about 3 MB; a file of opensm's that is larger than this is not one. */
@@ -95,7 +96,8 @@ static bool hosts_hold_keys(const struct oneib_cloud *cloud)
 static bool is_lost(const struct oneib_config *config, const struct oneib_snapshot *snapshot)
 {
     if (snapshot->kept.state != ONEIB_LEDGER_ABSENT)
-        return snapshot->kept.state == ONEIB_LEDGER_BROKEN;
+        return snapshot->kept.state == ONEIB_LEDGER_BROKEN ||
+               oneib_ledger_is_older(&snapshot->mark, &snapshot->kept);
     const bool is_damaged = snapshot->seen.state == ONEIB_SEEN_UNREADABLE &&
                             oneib_partitions_is_ours(snapshot->seen.data, snapshot->seen.length);
     const bool has_ours =
@@ -104,11 +106,21 @@ static bool is_lost(const struct oneib_config *config, const struct oneib_snapsh
            oneib_fences_are_there(oneib_config_state(config));
 }
 
-static const char *why_lost(const struct oneib_snapshot *snapshot)
+static void append_why_lost(const struct oneib_snapshot *snapshot, struct oneib_text *text)
 {
-    return snapshot->kept.state == ONEIB_LEDGER_BROKEN
-               ? snapshot->kept.why.text
-               : "the ledger of P_Keys is not in OpenNebula, where there has been one";
+    if (snapshot->kept.state == ONEIB_LEDGER_BROKEN)
+        oneib_text_append(text, snapshot->kept.why.text);
+    else if (snapshot->kept.state == ONEIB_LEDGER_ABSENT)
+        oneib_text_append(text,
+                          "the ledger of P_Keys is not in OpenNebula, where there has been one");
+    else
+        oneib_text_printf(text,
+                          "the ledger of P_Keys (document %" PRIu32 ") has serial %" PRIu64
+                          ", and oneibd has read %" PRIu64
+                          ": OpenNebula's database was put back, and it does not know which P_Keys "
+                          "were given since",
+                          snapshot->kept.document_id, snapshot->kept.ledger.serial,
+                          snapshot->mark.serial);
 }
 
 static int adopt_ledger(const struct oneib_config *config, struct oneib_snapshot *snapshot,
@@ -125,26 +137,31 @@ static int adopt_ledger(const struct oneib_config *config, struct oneib_snapshot
 static int settle_ledger(const struct oneib_config *config, const struct oneib_sm *sm, bool adopt,
                          struct oneib_snapshot *snapshot, struct oneib_error *err)
 {
+    oneib_autotext struct oneib_text why = {0};
+    oneib_ledger_mark_read(oneib_config_state(config), &snapshot->mark);
     snapshot->ledger_lost = is_lost(config, snapshot);
     if (!snapshot->ledger_lost)
         return 0;
+    append_why_lost(snapshot, &why);
     if (snapshot->seen.state != ONEIB_SEEN_OURS && !adopt)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "%s; and %s, which would tell them, is not oneib's: nothing is changed; "
                           "see 'oneib plan --adopt', then 'oneib sync --adopt'",
-                          why_lost(snapshot), oneib_sm_place(sm));
+                          why.data, oneib_sm_place(sm));
     return adopt_ledger(config, snapshot, err);
 }
 
 static void say_lost(struct oneib_snapshot *snapshot)
 {
+    oneib_autotext struct oneib_text why = {0};
     if (!snapshot->ledger_lost)
         return;
+    append_why_lost(snapshot, &why);
     oneib_findings_note(&snapshot->desired.findings, ONEIB_VIOLATION, "ledger-lost",
                         "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
                         "one.writer is true",
                         "%s: no P_Key is given or taken, and networks have those that are in force",
-                        why_lost(snapshot));
+                        why.data);
     oneib_findings_sort(&snapshot->desired.findings);
 }
 

@@ -77,6 +77,36 @@ static void an_edited_ledger_is_none(void **state)
     ONEIB(0, "verify");
 }
 
+/* oneibd has read a later one: the key that it saw as the next one is not given by what was put back. */
+static void a_ledger_that_was_put_back_gives_nothing_until_it_is_adopted(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_kept_ledger kept = scene_ledger();
+    char mark[128];
+    const uint64_t serial = kept.ledger.serial + 5;
+    snprintf(mark, sizeof mark, "document %u serial %u next 0x0110\n", kept.document_id,
+             (unsigned)serial);
+    oneib_kept_ledger_clear(&kept);
+    MUST(lab_write(scene(), ".partitions.conf.ledger", 0644, mark, &err));
+    oneib_autofree char *tables = scene_tables();
+    const uint32_t green = scene_network("green", "", NULL);
+    scene_vm(green, 3);
+    must_say(ONEIB(1, "sync")->error, "OpenNebula's database was put back");
+    oneib_autofree char *after = scene_tables();
+    assert_string_equal(after, tables);
+    assert_int_equal(scene_key_of(green), 0);
+    ONEIB(0, "sync", "--adopt");
+    must_not_say(ONEIB(0, "sync")->error, "ledger-lost");
+    kept = scene_ledger();
+    assert_int_equal(kept.ledger.next, 0x110);
+    assert_true(kept.ledger.serial > serial);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, clusters.red)->pkey, KEY_RED);
+    oneib_kept_ledger_clear(&kept);
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    ONEIB(0, "verify");
+}
+
 static void a_ledger_that_is_there_is_not_adopted(void **state)
 {
     (void)state;
@@ -178,6 +208,7 @@ int main(void)
         CLUSTERS_CASE(without_its_ledger_everything_stays_and_nothing_is_given),
         CLUSTERS_CASE(a_lost_ledger_is_shown_and_adopted_from_what_is_in_force),
         CLUSTERS_CASE(an_edited_ledger_is_none),
+        CLUSTERS_CASE(a_ledger_that_was_put_back_gives_nothing_until_it_is_adopted),
         CLUSTERS_CASE(a_ledger_that_is_there_is_not_adopted),
         CLUSTERS_CASE(only_the_writer_adopts),
         CLUSTERS_CASE(a_hosts_key_is_accepted_and_forgotten),
