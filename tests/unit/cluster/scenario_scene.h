@@ -212,6 +212,7 @@ static void state_host(struct story *story, struct statement *statement)
     }
     if (!host)
         host = add_host(scene, id);
+    set_text(take_value(statement, "name"), &host->name);
     if (take_word(statement, "no-ports"))
         host->port_count = 0;
     const char *value = take_value(statement, "device");
@@ -294,6 +295,7 @@ static void state_vm(struct story *story, struct statement *statement)
     const char *phase = take_value(statement, "phase");
     if (phase)
         nic->phase = (uint8_t)choice_of(story, statement->line, phase, phases);
+    TAKE_NUMBER(story, statement, "state", nic->state);
     TAKE_NUMBER(story, statement, "lcm-state", nic->lcm_state);
     TAKE_NUMBER(story, statement, "since", nic->since);
     TAKE_NUMBER(story, statement, "shows", nic->shown_pkey);

@@ -5,6 +5,7 @@
 
 #include "grant_scene.h"
 #include "scenario_fence.h"
+#include "scenario_news.h"
 #include <inttypes.h>
 
 #define WORDS_MAX 64
@@ -37,6 +38,9 @@ struct story {
     const struct scenario *scenario;
     struct grant_scene *played;
     struct fence_scene fence;
+    struct news_scene news;
+    oneib_guid seen[8]; /* VFs that the reading of the fabric shows */
+    size_t seen_count;
     struct oneib_text reports; /* what is wrong with the scenario */
     char must_fail[256];       /* what must be reported; "": nothing */
     char driver[64], default_class[ONEIB_QOS_NAME_SIZE];

@@ -59,6 +59,11 @@ static void compute_scene(struct story *story)
         .hears_no_nodes = story->hears_no_nodes};
     oneib_gate_clear(&played->gate);
     oneib_gate_compute(&gate_input, &played->gate);
+    if (!story->news.is_asked)
+        return;
+    if (story->news.obeys)
+        obey_partitions(&story->news, &scene->desired.table, story->seen, story->seen_count);
+    find_news(scene, &story->news);
 }
 
 /* The partitions become what is in force. */
@@ -251,6 +256,8 @@ static void print_scene(const struct story *story, struct fence_scene *fence,
         oneib_text_printf(text, "deferred %zu\n", played->gate.withheld);
     print_held_keys(played, text);
     print_fences(&played->scene, fence, text);
+    if (story->news.is_asked)
+        print_news(&played->scene, &story->news, text);
 }
 
 static bool has_keyword(const char *line, const char *keyword, size_t length)
@@ -341,6 +348,9 @@ static void end_expectations(struct story *story)
         free(story->expected[i].text);
     story->expected_count = 0;
     story->expect_line = 0;
+    if (story->news.is_asked)
+        turn_over(&story->played->scene, &story->news);
+    story->news.is_asked = false;
 }
 
 /* The keywords of expectations; of those with `lists` a comma begins another one. */
@@ -353,8 +363,8 @@ static const struct {
     {"finding", false},   {"give", true},      {"give-sl", true},     {"show", true},
     {"show-sl", true},    {"unused", true},    {"reclaimable", true}, {"delayed", false},
     {"next", false},      {"measured", false}, {"grant", false},      {"retained", false},
-    {"deferred", false},  {"keys", false},     {"refused", false},    {"step", false},
-    {"recorded", false},  {"fence-of", true}};
+    {"deferred", false},  {"keys", false},     {"refused", false},    {"news", false},
+    {"step", false},      {"recorded", false}, {"fence-of", true}};
 
 static bool expect_statement(struct story *story, const char *line, int number)
 {
@@ -389,6 +399,27 @@ static void state_expect(struct story *story, struct statement *statement)
     story->hears_no_nodes = take_word(statement, "without-nodes");
 }
 
+/* reconcile, then the expected member events: [ports-unchanged] [restarted] [only-changes] */
+static void state_reconcile(struct story *story, struct statement *statement)
+{
+    story->expect_line = statement->line;
+    story->news.is_asked = true;
+    story->news.obeys = !take_word(statement, "ports-unchanged");
+    story->news.restarted = take_word(statement, "restarted");
+    story->news.only_changes = take_word(statement, "only-changes");
+}
+
+/* seen GUID: the reading of the fabric shows this VF; seen none */
+static void state_seen(struct story *story, struct statement *statement)
+{
+    const char *guid = plain_word(statement, 1);
+    assert_true(story->seen_count < sizeof story->seen / sizeof story->seen[0]);
+    if (strcmp(guid, "none") == 0)
+        story->seen_count = 0;
+    else
+        story->seen[story->seen_count++] = guid_of(story, statement->line, guid);
+}
+
 static void state_must_fail(struct story *story, struct statement *statement)
 {
     snprintf(story->must_fail, sizeof story->must_fail, "%s", statement->text);
@@ -413,6 +444,8 @@ static const struct {
                   {"send", state_send},
                   {"expect", state_expect},
                   {"must-fail", state_must_fail},
+                  {"reconcile", state_reconcile},
+                  {"seen", state_seen},
                   {"link", state_link},
                   {"links", state_links},
                   {"empty-table", state_empty_table},
@@ -483,6 +516,7 @@ static void run_scenario(void **state)
     scene->policy.resting_max = 16;
     run_lines(&story);
     oneib_fence_plan_clear(&story.fence.plan);
+    news_scene_clear(&story.news);
     grant_scene_free(&made);
     free(story.expected);
     oneib_autotext struct oneib_text reports = story.reports;
