@@ -70,7 +70,6 @@ export const steps = [
     await sunstone.fill('information-name', 'my-node')
     await sunstone.fill('capacity-VCPU', '4')
     await sunstone.next()
-    await sunstone.picture('sunstone-inputs', { ...FORM, y: 80 })
     await sunstone.fill('user-inputs-USERNAME', 'mpi\n')
     await sunstone.fill('user-inputs-ONEIB_MEMBERS', 'node1=10.64.0.1*4\nnode2=10.64.0.2*4 ]]>')
     await sunstone.next()
