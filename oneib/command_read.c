@@ -45,16 +45,19 @@ static int open_everything(struct oneib_session *session, enum oneib_read_fabric
 }
 
 /* A snapshot that needs the fabric and has none is no snapshot. */
-static int judge_fabric(enum oneib_read_fabric fabric, const struct oneib_snapshot *snapshot,
-                        struct oneib_error *err)
+static int judge_fabric(const struct oneib_run *run, enum oneib_read_fabric fabric,
+                        const struct oneib_snapshot *snapshot, struct oneib_error *err)
 {
+    const bool may_leave_it = run->verb->options & ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC);
     if (snapshot->subnet_known || fabric == ONEIB_FABRIC_LEFT_ALONE)
         return 0;
     if (fabric == ONEIB_FABRIC_NEEDED) {
         *err = snapshot->subnet_error;
         return -1;
     }
-    oneib_print_note("the fabric was not read: %s", snapshot->subnet_error.text);
+    oneib_print_note("the fabric was not read: %s%s", snapshot->subnet_error.text,
+                     may_leave_it ? "; with --no-fabric it is not asked, and the exit status is 0"
+                                  : "");
     return 0;
 }
 
@@ -153,7 +156,7 @@ static int look(const struct oneib_run *run, enum oneib_read_fabric fabric, bool
         return -1;
     if (!reading->session.fabric)
         reading->snapshot.subnet_error = fabric_error;
-    if (judge_fabric(fabric, &reading->snapshot, err) < 0)
+    if (judge_fabric(run, fabric, &reading->snapshot, err) < 0)
         return -1;
     return collect_findings(reading, err);
 }

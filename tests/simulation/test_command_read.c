@@ -85,6 +85,7 @@ static void without_a_subnet_manager_list_and_show_verify_nothing_and_say_so(voi
     MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
     const struct lab_output *listed = ONEIB(1, "list");
     must_say(listed->error, "no subnet manager is master: LID 1 does not answer: start opensm");
+    must_say(listed->error, "; with --no-fabric it is not asked, and the exit status is 0");
     must_say(line_with(listed->out, "red"), "not verified");
     must_say(ONEIB(1, "show", "1")->out, "state       not verified");
     assert_string_equal(
