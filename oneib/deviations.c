@@ -66,7 +66,7 @@ static void add_row(struct oneib_table *table, const struct oneib_places *places
 }
 
 static void append_fixes(const struct oneib_verification *verification, oneib_pkey pkey,
-                         struct oneib_text *text)
+                         bool daemon_runs, struct oneib_text *text)
 {
     unsigned said = 0;
     for (size_t i = 0; i < verification->count; i++) {
@@ -77,7 +77,7 @@ static void append_fixes(const struct oneib_verification *verification, oneib_pk
             continue;
         said |= bit;
         oneib_text_printf(text, "%s: %s\n", oneib_deviation_name(deviation->kind),
-                          oneib_deviation_fix(deviation));
+                          oneib_deviation_fix(deviation, daemon_runs));
     }
 }
 
@@ -95,7 +95,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
     if (table.count > table.columns) {
         oneib_table_fit(&table, COLUMN_HOST | COLUMN_NETWORK);
         oneib_table_render(&table, run->color_out, "", text);
-        append_fixes(verification, pkey, text);
+        append_fixes(verification, pkey, places->daemon_runs, text);
     }
 }
 
@@ -110,20 +110,20 @@ static json_t *deviations_json(const struct oneib_places *places,
         const struct oneib_known_port *known = oneib_places_port(places, deviation->port_guid);
         const struct oneib_network *network = network_of(places, deviation);
         oneib_json_append(
-            &array,
-            json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
-                      oneib_deviation_name(deviation->kind), "violation",
-                      (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
-                      oneib_json_guid(deviation->port_guid), "node",
-                      oneib_json_text(port ? port->description : NULL), "host",
-                      oneib_json_text(known ? known->host->name : NULL), "network",
-                      network ? json_integer(network->id) : json_null(), "network_name",
-                      oneib_json_text(network ? network->name : NULL), "lid",
-                      port ? json_integer(port->lid) : json_null(), "index",
-                      deviation->index == NOTHING_FOUND ? json_null()
-                                                        : json_integer(deviation->index),
-                      "expected", oneib_json_raw_key(deviation->expected), "found",
-                      oneib_json_raw_key(deviation->found), "fix", oneib_deviation_fix(deviation)));
+            &array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+                              "kind", oneib_deviation_name(deviation->kind), "violation",
+                              (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
+                              oneib_json_guid(deviation->port_guid), "node",
+                              oneib_json_text(port ? port->description : NULL), "host",
+                              oneib_json_text(known ? known->host->name : NULL), "network",
+                              network ? json_integer(network->id) : json_null(), "network_name",
+                              oneib_json_text(network ? network->name : NULL), "lid",
+                              port ? json_integer(port->lid) : json_null(), "index",
+                              deviation->index == NOTHING_FOUND ? json_null()
+                                                                : json_integer(deviation->index),
+                              "expected", oneib_json_raw_key(deviation->expected), "found",
+                              oneib_json_raw_key(deviation->found), "fix",
+                              oneib_deviation_fix(deviation, places->daemon_runs)));
     }
     return array;
 }

@@ -4,6 +4,7 @@
 #include "base/order.h"
 #include "cluster/host_port.h"
 #include "oneib/output.h"
+#include "sync/lock.h"
 #include <stdlib.h>
 
 /* Of the VMs behind one port so many are named; the others are counted. */
@@ -43,10 +44,19 @@ static void fill(struct oneib_places *places)
     ONEIB_UNIQUE(places->items, places->count, compare_places);
 }
 
-void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
+/* One whose lock this user may not look at counts as none. */
+static bool daemon_runs(const struct oneib_config *config)
+{
+    struct oneib_error ignored;
+    int process = 0;
+    return oneib_daemon_find(oneib_config_state(config), &process, &ignored) == 0 && process != 0;
+}
+
+void oneib_places_make(const struct oneib_snapshot *snapshot, const struct oneib_config *config,
                        struct oneib_places *places)
 {
-    *places = (struct oneib_places){.snapshot = snapshot, .site = site};
+    *places = (struct oneib_places){
+        .snapshot = snapshot, .site = config->site, .daemon_runs = daemon_runs(config)};
     fill(places);
 }
 

@@ -23,6 +23,7 @@ struct oneib_places {
     size_t count, capacity;
     struct oneib_port_index ports;
     uint16_t site;
+    bool daemon_runs; /* an oneibd keeps these partitions */
 };
 
 /* The port of host_id that an attachment uses, or NULL. */
@@ -30,7 +31,7 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
                                            const struct oneib_attachment *attachment,
                                            uint32_t host_id);
 
-void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
+void oneib_places_make(const struct oneib_snapshot *snapshot, const struct oneib_config *config,
                        struct oneib_places *places);
 void oneib_places_clear(struct oneib_places *places);
 

@@ -328,7 +328,7 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
 static void make_plan(struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places);
+    oneib_places_make(snapshot, &plan->reading->session.config, &plan->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes);
     count_wrong_ports(plan);
 }

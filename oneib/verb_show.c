@@ -81,7 +81,8 @@ struct place {
     const struct oneib_desired_binding *binding; /* on its host; NULL: on none */
     bool standing_known;
     enum oneib_standing standing;       /* of a member; while it migrates that of the worse host */
-    const struct oneib_deviation *left; /* what oneibd alone may put right; NULL: nothing */
+    const struct oneib_deviation *left; /* what oneibd puts right; NULL: nothing */
+    bool daemon_runs;
 };
 
 /* Why a member's key is not in force, and what to do. */
@@ -103,16 +104,21 @@ static const char *standing_reason(const struct place *place)
             ("a virtual port's table cannot be read here, or while the VM migrates not be told "
              "from the other host's: look in the VM"),
     };
-    return place->left ? oneib_deviation_fix(place->left) : words[place->standing];
+    return place->left ? oneib_deviation_fix(place->left, place->daemon_runs)
+                       : words[place->standing];
 }
 
-/* Of the key on the port, where it is left to oneibd; NULL: it is not. */
+/* Of the key that the port lacks, where oneibd puts it right; NULL: it does not. */
 static const struct oneib_deviation *find_left(const struct oneib_verification *verification,
-                                               const struct oneib_desired_binding *binding)
+                                               const struct oneib_desired_binding *binding,
+                                               bool daemon_runs)
 {
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
-        if (deviation->is_daemons && deviation->port_guid == binding->member &&
+        const bool lacks =
+            deviation->kind == ONEIB_KEY_ABSENT || deviation->kind == ONEIB_KEY_NARROWED;
+        if (lacks && (deviation->is_daemons || daemon_runs) &&
+            deviation->port_guid == binding->member &&
             oneib_pkey_base(deviation->expected) == binding->pkey)
             return deviation;
     }
@@ -128,7 +134,8 @@ static struct place place_of(const struct subject *subject, size_t index)
     struct place place = {.attachment = &snapshot->cloud.attachments[index],
                           .member_status =
                               (enum oneib_member_status)snapshot->desired.member_statuses[index],
-                          .binding = bindings};
+                          .binding = bindings,
+                          .daemon_runs = subject->places.daemon_runs};
     place.standing_known =
         snapshot->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
     if (!place.standing_known)
@@ -136,7 +143,7 @@ static struct place place_of(const struct subject *subject, size_t index)
     place.standing = oneib_standing_of_bindings(&snapshot->subnet, bindings, count);
     const bool lacks = place.standing == ONEIB_KEY_LACKING || place.standing == ONEIB_KEY_OTHERWISE;
     for (size_t i = 0; lacks && i < count && !place.left; i++)
-        place.left = find_left(&subject->states.verification, &bindings[i]);
+        place.left = find_left(&subject->states.verification, &bindings[i], place.daemon_runs);
     return place;
 }
 
@@ -409,7 +416,8 @@ static void append_reasons(const struct subject *subject, struct oneib_text *tex
     for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
         const struct place place = place_of(subject, subject->cluster->attachments[i]);
         const char *why = standing_reason(&place);
-        const unsigned bit = 1u << (place.standing + (place.left ? STANDINGS : 0));
+        const unsigned bit =
+            1u << (place.standing + (place.left && place.left->is_daemons ? STANDINGS : 0));
         if (reason(place.member_status) && !(refusals & (1u << place.member_status)))
             append_reason(text, oneib_member_status_name(place.member_status),
                           reason(place.member_status));
@@ -565,7 +573,7 @@ static int print(const struct oneib_run *run, const struct oneib_reading *readin
         .heard = &reading->heard,
         .has_heard = reading->heard_error.code == ONEIB_ERROR_NONE,
     };
-    oneib_places_make(&reading->snapshot, reading->session.config.site, &subject.places);
+    oneib_places_make(&reading->snapshot, &reading->session.config, &subject.places);
     oneib_states_make(&reading->snapshot, &subject.states);
     const int status = run->json ? print_json(&subject, err) : print_text(&subject, err);
     oneib_states_clear(&subject.states);

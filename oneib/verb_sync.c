@@ -169,7 +169,7 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     struct oneib_snapshot *snapshot = &reading->snapshot;
 
     work->written = snapshot->changed;
-    oneib_places_make(snapshot, reading->session.config.site, &work->places);
+    oneib_places_make(snapshot, &reading->session.config, &work->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes);
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
     if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,

@@ -334,7 +334,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
     oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
                                &comparison->reading->findings);
     note_unproven(&snapshot->vports, &comparison->reading->findings);
-    oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places);
+    oneib_places_make(snapshot, &comparison->reading->session.config, &comparison->places);
     oneib_snapshot_verify(snapshot, &comparison->verification);
     if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
         return -1;

@@ -110,7 +110,8 @@ static void add_deviation(const struct oneib_report_names *names,
         oneib_text_printf(&text, " at index %u", deviation->index);
     oneib_findings_note(
         findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
-        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation), "%s", text.data);
+        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation, true), "%s",
+        text.data);
 }
 
 void oneib_report_add_deviations(const struct oneib_report_names *names,

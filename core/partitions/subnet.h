@@ -116,8 +116,9 @@ const char *oneib_deviation_name(enum oneib_deviation_kind kind);
  */
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
 bool oneib_verification_is_opensms(const struct oneib_verification *verification); /* any of it */
-/* What to do about it. */
-const char *oneib_deviation_fix(const struct oneib_deviation *deviation);
+/* What to do about it. daemon_runs: an oneibd keeps these partitions. It tries again by itself, and
+ * `oneib sync` writes nothing that it has not written. */
+const char *oneib_deviation_fix(const struct oneib_deviation *deviation, bool daemon_runs);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
 #define oneib_autoverification __attribute__((cleanup(oneib_verification_clear)))

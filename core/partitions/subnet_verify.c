@@ -173,22 +173,24 @@ void oneib_subnet_verify(const struct oneib_subnet *subnet,
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-#define SYNC_FILE                                                                                  \
-    "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another file"
-#define SYNC_TABLE "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log"
+#define OTHER_FILE "; if it stays, 'oneib check' tells whether opensm reads another file"
+#define TABLE_FULL "; if it stays, look for ERR 0512 (table full) in opensm's log"
+#define BY_SYNC "run 'oneib sync'"
+#define BY_DAEMON "oneibd tries again by itself"
 
 static const struct {
     const char *name;
     bool is_violation, is_opensms;
     const char *fix;
+    const char *daemon_fix; /* where an oneibd runs; NULL: the same */
 } kinds[ONEIB_DEVIATION_KINDS] = {
-    [ONEIB_KEY_EXCESS] = {"key-excess", true, true, SYNC_FILE},
-    [ONEIB_KEY_WIDENED] = {"key-widened", true, true, SYNC_FILE},
+    [ONEIB_KEY_EXCESS] = {"key-excess", true, true, BY_SYNC OTHER_FILE, BY_DAEMON OTHER_FILE},
+    [ONEIB_KEY_WIDENED] = {"key-widened", true, true, BY_SYNC OTHER_FILE, BY_DAEMON OTHER_FILE},
     [ONEIB_KEY_LAST_SLOT] = {"key-last-slot", true, false,
                              "start no new VM on this host; once it is empty, reset its adapter so "
                              "that opensm fills the table from its start"},
-    [ONEIB_KEY_ABSENT] = {"key-absent", false, true, SYNC_TABLE},
-    [ONEIB_KEY_NARROWED] = {"key-narrowed", false, true, SYNC_TABLE},
+    [ONEIB_KEY_ABSENT] = {"key-absent", false, true, BY_SYNC TABLE_FULL, BY_DAEMON TABLE_FULL},
+    [ONEIB_KEY_NARROWED] = {"key-narrowed", false, true, BY_SYNC TABLE_FULL, BY_DAEMON TABLE_FULL},
     [ONEIB_KEY_NOT_FIRST] = {"key-not-first", true, true,
                              "take 'indx0' from other static partitions, then restart opensm"},
     [ONEIB_PORT_SILENT] = {"port-silent", true, false,
@@ -213,11 +215,13 @@ bool oneib_verification_is_opensms(const struct oneib_verification *verification
     return false;
 }
 
-const char *oneib_deviation_fix(const struct oneib_deviation *deviation)
+const char *oneib_deviation_fix(const struct oneib_deviation *deviation, bool daemon_runs)
 {
-    return deviation->is_daemons ? "oneibd adds the key when the host's oneib-node has reported: "
-                                   "look at 'oneib hosts', and whether both run"
-                                 : kinds[deviation->kind].fix;
+    const char *daemon_fix = kinds[deviation->kind].daemon_fix;
+    if (deviation->is_daemons)
+        return "oneibd adds the key when the host's oneib-node has reported: look at 'oneib "
+               "hosts', and whether both run";
+    return daemon_runs && daemon_fix ? daemon_fix : kinds[deviation->kind].fix;
 }
 
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)

@@ -167,6 +167,29 @@ static void a_deviation_names_port_node_and_keys(void **state)
     oneib_findings_clear(&findings);
 }
 
+/* The daemon has written all that `oneib sync` would write. */
+static void no_fix_of_a_deviation_names_sync(void **state)
+{
+    (void)state;
+    struct oneib_deviation deviations[ONEIB_DEVIATION_KINDS] = {{0}};
+    for (unsigned i = 0; i < ONEIB_DEVIATION_KINDS; i++)
+        deviations[i] =
+            (struct oneib_deviation){.kind = i, .port_guid = 0x100003, .expected = 0x8101};
+    const struct oneib_verification verification = {.items = deviations,
+                                                    .count = ONEIB_DEVIATION_KINDS};
+    const struct oneib_cloud cloud = {0};
+    const struct oneib_partition_table table = {0};
+    const struct oneib_subnet subnet = {0};
+    const struct oneib_report_names names = {&cloud, &table, &subnet};
+    struct oneib_findings findings = {0};
+    oneib_report_add_deviations(&names, &verification, &findings);
+    assert_int_equal(findings.count, ONEIB_DEVIATION_KINDS);
+    for (size_t i = 0; i < findings.count; i++)
+        if (strstr(findings.items[i].fix, "oneib sync"))
+            fail_msg("%s: %s", findings.items[i].code, findings.items[i].fix);
+    oneib_findings_clear(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +199,7 @@ int main(void)
         cmocka_unit_test(findings_about_two_hosts_are_two_whatever_stands_in_quotes),
         cmocka_unit_test(a_flood_is_cut_and_counted),
         cmocka_unit_test(a_deviation_names_port_node_and_keys),
+        cmocka_unit_test(no_fix_of_a_deviation_names_sync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
