@@ -30,6 +30,8 @@ struct host {
     struct oneib_shown object; /* `host "node3"`, for findings */
     struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key, keys,
         keys_seal;
+    bool has_share; /* a HOST_SHARE was seen */
+    bool is_forged; /* an element came twice that oned writes once */
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -235,17 +237,36 @@ static bool identify_host(struct host *host)
     return true;
 }
 
+/* oned writes it once, and before what monitoring reports: the first counts. */
+static int read_once(struct oneib_reader *reader, struct host *host, size_t length,
+                     struct oneib_value *value, struct oneib_error *err)
+{
+    if (value->state == ONEIB_VALUE_ABSENT)
+        return oneib_reader_value(reader, length, value, err);
+    host->is_forged = true;
+    return 0;
+}
+
+static int read_share_once(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+{
+    host->is_forged |= host->has_share;
+    if (host->has_share)
+        return 0;
+    host->has_share = true;
+    return read_share(reader, host, err);
+}
+
 static int read_child(struct oneib_reader *reader, struct oneib_documents *documents,
                       struct host *host, struct oneib_error *err)
 {
     if (oneib_reader_at(reader, ONEIB_NAME_ID))
-        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->id, err);
+        return read_once(reader, host, ONEIB_NUMBER_LENGTH, &host->id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_NAME))
-        return oneib_reader_value(reader, NAME_LENGTH, &host->name, err);
+        return read_once(reader, host, NAME_LENGTH, &host->name, err);
     if (oneib_reader_at(reader, ONEIB_NAME_STATE))
-        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->state, err);
+        return read_once(reader, host, ONEIB_NUMBER_LENGTH, &host->state, err);
     if (oneib_reader_at(reader, ONEIB_NAME_HOST_SHARE))
-        return read_share(reader, host, err);
+        return read_share_once(reader, host, err);
     if (oneib_reader_at(reader, ONEIB_NAME_VMS))
         return oneib_documents_read_ids(reader, &documents->vms_named, &host->invalid_vms, err);
     if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && identify_host(host))
@@ -332,6 +353,15 @@ static void keep_host(struct oneib_documents *documents, struct host *host)
         oneib_findings_note(documents->findings, ONEIB_WARNING, "vm-list-invalid",
                             ONEIB_FIX_NOT_ONED, "%s: %zu entries of its VMS are not ids",
                             host->object.text, host->invalid_vms);
+    if (host->is_forged) {
+        oneib_findings_mention(documents->findings, ONEIB_SUBJECT_HOST, host->result.id);
+        oneib_findings_note(documents->findings, ONEIB_WARNING, "monitoring-forged",
+                            "look at the document (onehost show -x), and at who can send "
+                            "monitoring messages to monitord (port 4124)",
+                            "%s: its document has two of ID, NAME, STATE or HOST_SHARE, as oned "
+                            "never writes it: the first counts",
+                            host->object.text);
+    }
     if (host->vectors > ONEIB_HOST_PORTS_MAX)
         oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
                             "correct the host's IB_HCA, or what its probe prints",

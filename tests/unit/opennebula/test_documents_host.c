@@ -38,6 +38,26 @@ static void the_recorded_pool_has_two_hosts_without_adapters(void **state)
     reading_end(&reading);
 }
 
+/* What is monitored comes behind it, and may end its element. */
+static void the_first_id_name_state_and_devices_count(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host = host_saying(
+        &reading,
+        "</TEMPLATE><ID>4</ID><NAME>node4</NAME><STATE>8</STATE><HOST_SHARE></HOST_SHARE>"
+        "<HOST_SHARE><PCI_DEVICES><PCI><ADDRESS>0000:81:00:1</ADDRESS><VMID>5</VMID></PCI>"
+        "</PCI_DEVICES></HOST_SHARE><TEMPLATE>");
+    assert_int_equal(host->id, 3);
+    assert_string_equal(host->name, "node3");
+    assert_int_equal(host->given_count, 0);
+    assert_int_equal(reading.findings.count, 1);
+    assert_string_equal(reading.findings.items[0].code, "monitoring-forged");
+    assert_non_null(strstr(reading.findings.items[0].text, "host \"node3\""));
+    assert_true(oneib_finding_is_about(&reading.findings.items[0], ONEIB_SUBJECT_HOST, 3));
+    reading_end(&reading);
+}
+
 static void a_pool_without_hosts_is_fine(void **state)
 {
     struct reading reading;
@@ -411,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_recorded_pool_has_two_hosts_without_adapters),
         cmocka_unit_test(a_pool_without_hosts_is_fine),
+        cmocka_unit_test(the_first_id_name_state_and_devices_count),
         cmocka_unit_test(an_adapter_is_read_with_all_it_says),
         cmocka_unit_test(devices_are_those_that_oned_gave_to_vms),
         cmocka_unit_test(a_device_that_two_vms_have_is_neithers),
