@@ -2,8 +2,8 @@
 /* What only people can decide about a host: that it is gone for good, and that the key that its
  * service is heard with now is its own. */
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "cluster/names.h"
+#include "grants/seal.h"
 #include "oneib/host_pick.h"
 #include "oneib/json.h"
 #include "oneib/open.h"
@@ -51,25 +51,40 @@ static int forget(struct work *work, struct oneib_error *err)
     return write_ledger(work, &next, err);
 }
 
-static bool decode_key(const char *text, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
+/* One key is one host's. What monitoring says of other hosts is not looked at: anybody may have sent
+ * it, and it must keep no host from being accepted. */
+static int check_is_alone(const struct work *work, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                          struct oneib_error *err)
 {
-    if (strlen(text) != 2 * ONEIB_PUBLIC_KEY_SIZE)
-        return false;
-    for (size_t i = 0; i < ONEIB_PUBLIC_KEY_SIZE; i++)
-        key[i] = (uint8_t)(oneib_hex_digit(text[2 * i]) << 4 | oneib_hex_digit(text[2 * i + 1]));
-    return true;
+    const struct oneib_ledger *ledger = &work->pick.kept.ledger;
+    for (size_t i = 0; i < ledger->host_count; i++) {
+        const struct oneib_ledger_host *other = &ledger->hosts[i];
+        if (other->host_id != work->pick.host_id &&
+            oneib_cloud_host(&work->pick.cloud, other->host_id) &&
+            memcmp(other->key, key, sizeof other->key) == 0)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "host %" PRIu32
+                              " has the same key in the ledger: of a cloned machine "
+                              "remove /var/lib/oneib-node/key on one of the two and restart "
+                              "oneib-node",
+                              other->host_id);
+    }
+    return 0;
 }
 
-static int check_is_alone(const struct work *work, struct oneib_error *err)
+/* The one that is given, which an operator has read on the host, or the one that is reported. */
+static int find_key(const struct work *work, uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                    struct oneib_error *err)
 {
-    for (size_t i = 0; i < work->pick.cloud.host_count; i++) {
-        const struct oneib_host *other = &work->pick.cloud.hosts[i];
-        if (other != work->pick.host && strcmp(other->node_key, work->pick.host->node_key) == 0)
-            return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                              "host %" PRIu32 " reports the same key: of a cloned machine remove "
-                              "/var/lib/oneib-node/key on one of the two and restart oneib-node",
-                              other->id);
-    }
+    const char *given = work->run->values[ONEIB_OPTION_KEY];
+    if (given && !oneib_key_parse(given, key))
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "invalid --key '%s': not 64 hexadecimal digits",
+                          given);
+    if (!given && (!work->pick.host || !oneib_key_parse(work->pick.host->node_key, key)))
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
+                          "has the host been monitored since?",
+                          work->pick.host_id);
     return 0;
 }
 
@@ -77,12 +92,7 @@ static int accept_key(struct work *work, struct oneib_error *err)
 {
     struct oneib_ledger_host entry = {.host_id = work->pick.host_id, .since = (int64_t)time(NULL)};
     oneib_autoledger struct oneib_ledger next = {0};
-    if (!work->pick.host || !decode_key(work->pick.host->node_key, entry.key))
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
-                          "has the host been monitored since?",
-                          work->pick.host_id);
-    if (check_is_alone(work, err) < 0)
+    if (find_key(work, entry.key, err) < 0 || check_is_alone(work, entry.key, err) < 0)
         return -1;
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
     const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
@@ -158,8 +168,12 @@ static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error 
                            run->words[0]);
     struct work work = {.run = run};
     const char *port = run->values[ONEIB_OPTION_PORT];
-    if (port && forgets)
-        return oneib_usage(run->verb, err, "option '--port' is valid only with 'host accept'");
+    const bool has_key = oneib_given(run, ONEIB_OPTION_KEY);
+    if ((port || has_key) && forgets)
+        return oneib_usage(run->verb, err, "option '--%s' is valid only with 'host accept'",
+                           port ? "port" : "key");
+    if (port && has_key)
+        return oneib_usage(run->verb, err, "only one of --key and --port");
     if (port && (!oneib_guid_parse(port, &work.port) || work.port == 0))
         return oneib_usage(run->verb, err, "invalid --port '%s': not a port GUID", port);
     if (oneib_session_begin(run, &work.session, err) < 0)
@@ -174,24 +188,28 @@ const struct oneib_verb oneib_verb_host = {
     .name = "host",
     .summary = "forget a host that is gone for good, or accept its new key",
     .help = "usage: oneib host forget [--force] [--json] HOST\n"
-            "       oneib host accept [--port GUID] [--json] HOST\n"
+            "       oneib host accept [--key KEY | --port GUID] [--json] HOST\n"
             "\n"
             "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
             "        service's key is forgotten.\n"
             "accept: the key that HOST's service reports now is its own, and no longer the one\n"
             "        that it was first heard with: the machine was installed anew. Drivers and\n"
             "        names of its adapters may have changed; it keeps their ports.\n"
+            "        What is reported anybody may have sent to OpenNebula's monitoring: with\n"
+            "        --key it is KEY, which you have read on HOST in /run/oneib/node-key.\n"
             "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
             "        owned it before: the adapter was moved.\n"
             "\n"
             "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
             "\n"
             "  --force      forget a host that OpenNebula still hears of\n"
+            "  --key KEY    64 hexadecimal digits\n"
             "  --port GUID  accept the port, not the key\n"
             "\n"
             "example:\n"
             "  $ oneib host forget 3\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_PORT),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_PORT) |
+               ONEIB_TAKES(ONEIB_OPTION_KEY),
     .required = {"forget or accept", "HOST"},
     .words_max = 2,
     .run = run_host,
