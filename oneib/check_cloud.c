@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "fabric/opensm_process.h"
 #include "oneib/host_pick.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "oneib/verb_check.h"
 #include "opennebula/placer.h"
 #include "opennebula/restrictions.h"

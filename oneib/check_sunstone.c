@@ -2,7 +2,7 @@
 /* What `oneib check` finds out from FireEdge, the server of Sunstone, where it is on this machine:
  * a view is a directory with a file for each tab that its users see. */
 #include "base/cleanup.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "oneib/verb_check.h"
 #include <dirent.h>
 #include <errno.h>

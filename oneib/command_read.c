@@ -2,7 +2,8 @@
 #include "oneib/command_read.h"
 #include "base/clock.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
+#include "sync/lock.h"
 #include <stdio.h>
 
 /* Often enough to be seen moving, seldom enough to cost nothing. */
@@ -89,6 +90,29 @@ int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session
     return status;
 }
 
+/* Where nobody may look at its lock there may be one. */
+static bool has_daemon(const struct oneib_session *session)
+{
+    struct oneib_error ignored;
+    int process = 0;
+    return oneib_daemon_find(oneib_config_state(&session->config), &process, &ignored) < 0 ||
+           process != 0;
+}
+
+static void set_view(struct oneib_reading *reading)
+{
+    reading->view = (struct oneib_view){
+        .config = &reading->session.config,
+        .sm = reading->session.sm,
+        .fabric = reading->session.fabric,
+        .snapshot = &reading->snapshot,
+        .findings = &reading->findings,
+        .heard = &reading->heard,
+        .heard_error = &reading->heard_error,
+        .has_daemon = has_daemon(&reading->session),
+    };
+}
+
 /* Only a daemon hears nodes. */
 static void hear(struct oneib_reading *reading)
 {
@@ -96,21 +120,6 @@ static void hear(struct oneib_reading *reading)
     reading->heard_error = (struct oneib_error){0};
     oneib_heard_read(oneib_config_state(&reading->session.config), &reading->heard,
                      &reading->heard_error);
-}
-
-void oneib_append_reports_age(const struct oneib_reading *reading, const char *columns,
-                              struct oneib_text *text)
-{
-    if (reading->heard_error.code == ONEIB_ERROR_NONE)
-        oneib_text_printf(text,
-                          "\n%s: as nodes had reported when oneibd wrote it down, %.1f s ago\n",
-                          columns, reading->heard.age_s);
-}
-
-json_t *oneib_reports_age_json(const struct oneib_reading *reading)
-{
-    return reading->heard_error.code == ONEIB_ERROR_NONE ? json_real(reading->heard.age_s)
-                                                         : json_null();
 }
 
 /* A host that is not heard may have something else by now. */
@@ -144,6 +153,7 @@ static int collect_findings(struct oneib_reading *reading, struct oneib_error *e
     oneib_findings_copy(&reading->snapshot.desired.findings, 0, &reading->findings);
     oneib_findings_copy(&reading->heard.findings, 0, &reading->findings);
     oneib_findings_sort(&reading->findings);
+    set_view(reading);
     return 0;
 }
 
@@ -198,34 +208,10 @@ int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_readi
     return collect_findings(reading, err);
 }
 
-bool oneib_deviates(const struct oneib_reading *reading,
-                    const struct oneib_verification *verification)
-{
-    return verification->count > 0 || reading->snapshot.desired.held_count > 0 ||
-           oneib_findings_count(&reading->findings, ONEIB_VIOLATION) > 0;
-}
-
 void oneib_reading_clear(struct oneib_reading *reading)
 {
     oneib_findings_clear(&reading->findings);
     oneib_heard_clear(&reading->heard);
     oneib_snapshot_clear(&reading->snapshot);
     oneib_session_end(&reading->session);
-}
-
-enum oneib_exit oneib_exit_of_reading(const struct oneib_reading *reading)
-{
-    return oneib_fabric_failed(&reading->snapshot) ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
-}
-
-bool oneib_fabric_failed(const struct oneib_snapshot *snapshot)
-{
-    return !snapshot->subnet_known && snapshot->subnet_error.code != ONEIB_ERROR_NONE;
-}
-
-json_t *oneib_fabric_json(const struct oneib_snapshot *snapshot)
-{
-    return json_pack(
-        "{s:b, s:o}", "known", (int)snapshot->subnet_known, "error",
-        oneib_json_text(oneib_fabric_failed(snapshot) ? snapshot->subnet_error.text : NULL));
 }

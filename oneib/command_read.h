@@ -3,11 +3,8 @@
 #ifndef ONEIB_ONEIB_COMMAND_READ_H
 #define ONEIB_ONEIB_COMMAND_READ_H
 
-#include "base/exit.h"
-#include "oneib/json.h"
+#include "command/view.h"
 #include "oneib/open.h"
-#include "sync/heard.h"
-#include "sync/sync.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +21,7 @@ struct oneib_reading {
         findings;             /* all of the snapshot's, and of oneibd's about nodes, worst first */
     struct oneib_heard heard; /* what nodes have said */
     struct oneib_error heard_error; /* why that is not known; code NONE: it is */
+    struct oneib_view view;         /* of all this */
 };
 
 /*
@@ -42,11 +40,6 @@ int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_readi
 void oneib_reading_clear(struct oneib_reading *reading);
 #define oneib_autoreading __attribute__((cleanup(oneib_reading_clear)))
 
-/* The result of sync and verify: isolation could be broken, or is not what OpenNebula wants.
- */
-bool oneib_deviates(const struct oneib_reading *reading,
-                    const struct oneib_verification *verification);
-
 /* A snapshot of what a session has open, with progress on a terminal. */
 int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session, bool force,
                       struct oneib_snapshot *snapshot, struct oneib_error *err);
@@ -57,21 +50,5 @@ int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session
  */
 int oneib_read_virtual_ports(const struct oneib_session *session, const struct oneib_heard *heard,
                              struct oneib_snapshot *snapshot, struct oneib_error *err);
-
-/* Of list and show, whose states are what ports hold: DIFFERENCE when these could not be read. */
-enum oneib_exit oneib_exit_of_reading(const struct oneib_reading *reading);
-
-/* It was to be read, and could not be. */
-bool oneib_fabric_failed(const struct oneib_snapshot *snapshot);
-
-/* A line that says how old is what nodes have reported; columns: those that show it. Nothing where
- * nobody hears nodes. */
-void oneib_append_reports_age(const struct oneib_reading *reading, const char *columns,
-                              struct oneib_text *text);
-/* In seconds; null where nobody hears nodes. */
-json_t *oneib_reports_age_json(const struct oneib_reading *reading);
-
-/* {known, error}: whether the fabric was read. */
-json_t *oneib_fabric_json(const struct oneib_snapshot *snapshot);
 
 #endif

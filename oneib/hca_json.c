@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hca/firmware.h"
 #include "ib/pkey.h"
+#include "oneib/print.h"
 #include "oneib/verb_hca.h"
 
 uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item)

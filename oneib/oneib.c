@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command/json.h"
 #include "oneib/help.h"
-#include "oneib/json.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>

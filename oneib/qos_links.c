@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/qos_links.h"
 #include "base/cleanup.h"
+#include "command/json.h"
 #include "fabric/routes_read.h"
 #include "oneib/command_read.h"
-#include "oneib/json.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "sync/sharing.h"
 #include <inttypes.h>
 

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "cluster/names.h"
+#include "command/pick.h"
 #include "oneib/command_read.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
-#include "oneib/pick.h"
+#include "oneib/print.h"
 #include "sync/classes.h"
 #include <poll.h>
 

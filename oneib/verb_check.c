@@ -3,9 +3,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "oneib/json.h"
+#include "command/json.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 /* The site's daemons, as nodes are to know them: what goes into OpenNebula's remotes; and taking
  * one out that is retired, or whose keys somebody else has. */
 #include "base/listen.h"
+#include "command/json.h"
 #include "grants/daemons.h"
 #include "grants/seal.h"
-#include "oneib/json.h"
 #include "oneib/open.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "oneib/verb_check.h"
 #include "opennebula/ledger_document.h"
 #include <stdio.h>

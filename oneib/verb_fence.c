@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
+#include "command/json.h"
 #include "oneib/host_pick.h"
-#include "oneib/json.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>

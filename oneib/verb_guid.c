@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command/json.h"
 #include "ib/guid.h"
-#include "oneib/json.h"
 #include "oneib/options.h"
+#include "oneib/print.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

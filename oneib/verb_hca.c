@@ -5,7 +5,7 @@
 #include "grants/daemons.h"
 #include "hca/place.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "service/service_client.h"
 #include <inttypes.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef ONEIB_ONEIB_VERB_HCA_H
 #define ONEIB_ONEIB_VERB_HCA_H
 
+#include "command/json.h"
 #include "node/inventory.h"
-#include "oneib/json.h"
 
 /* repaired: how many were put right; -1: nobody asked for it. */
 int oneib_hca_json_write(const struct oneib_inventory *inventory, int64_t repaired,

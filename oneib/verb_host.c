@@ -3,12 +3,12 @@
  * service is heard with now is its own. */
 #include "base/cleanup.h"
 #include "cluster/names.h"
+#include "command/json.h"
 #include "grants/seal.h"
 #include "oneib/host_pick.h"
-#include "oneib/json.h"
 #include "oneib/open.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "opennebula/ledger_document.h"
 #include "sync/lock.h"
 #include <inttypes.h>

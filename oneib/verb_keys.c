@@ -2,11 +2,11 @@
 /* `oneib keys`: fresh keys of the management plane, and the order in which they are put in force.
  */
 #include "base/cleanup.h"
+#include "command/json.h"
 #include "fabric/m_key_file.h"
-#include "oneib/json.h"
 #include "oneib/key_files.h"
 #include "oneib/open.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include <limits.h>
 #include <stdlib.h>
 

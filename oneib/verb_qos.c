@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "command/json.h"
 #include "ib/ipoib.h"
-#include "oneib/json.h"
 #include "oneib/open.h"
 #include "oneib/options.h"
-#include "oneib/output.h"
+#include "oneib/print.h"
 #include "oneib/qos_links.h"
 #include "oneib/qos_move.h"
 #include "partitions/qos.h"

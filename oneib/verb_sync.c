@@ -2,12 +2,13 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cluster/news.h"
-#include "oneib/changes.h"
+#include "command/changes.h"
+#include "command/deviations.h"
+#include "command/json.h"
+#include "command/places.h"
 #include "oneib/command_read.h"
-#include "oneib/deviations.h"
-#include "oneib/json.h"
 #include "oneib/options.h"
-#include "oneib/places.h"
+#include "oneib/print.h"
 #include "sm/kind.h"
 #include "sync/lock.h"
 #include "sync/losses.h"
@@ -169,7 +170,8 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     struct oneib_snapshot *snapshot = &reading->snapshot;
 
     work->written = snapshot->changed;
-    oneib_places_make(snapshot, &reading->session.config, &work->places);
+    oneib_places_make(snapshot, reading->session.config.site, reading->view.has_daemon,
+                      &work->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes);
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
     if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,
@@ -236,7 +238,7 @@ static void append_outcome(const struct work *work, struct oneib_text *text)
 static void append_verification(const struct work *work, struct oneib_text *text)
 {
     const struct oneib_verification *verification = &work->result.verification;
-    oneib_deviations_append(work->run, &work->places, verification, 0, text);
+    oneib_deviations_append(work->run->color_out, &work->places, verification, 0, text);
     if (work->result.outcome == ONEIB_UNCHANGED && verification->count == 0)
         return;
     oneib_text_append(text, "sync: ");
@@ -271,7 +273,7 @@ static int print_text(const struct work *work, struct oneib_error *err)
     append_keys(work, &text);
     append_members(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
-    oneib_append_left(&work->reading->session.config, work->left, &text);
+    oneib_append_left(work->reading->view.has_daemon, work->left, &text);
     if (work->reading->snapshot.desired.held_count > 0) {
         oneib_append_count(&text, work->reading->snapshot.desired.held_count, "removal");
         oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
@@ -311,7 +313,7 @@ static int print_json(const struct work *work, struct oneib_error *err)
                                                    : json_null(),
                   "held", (json_int_t)work->reading->snapshot.desired.held_count, "left",
                   (json_int_t)work->left, "in_force",
-                  (int)!oneib_deviates(work->reading, &work->result.verification), "changes",
+                  (int)!oneib_deviates(&work->reading->view, &work->result.verification), "changes",
                   oneib_changes_json(&work->places, &work->changes), "members",
                   members_json(&work->reading->snapshot.cloud, &work->members), "verification",
                   oneib_verification_json(&work->places, &result->verification), "findings",
@@ -346,7 +348,7 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (do_it(&work, force, err) < 0)
         status = ONEIB_EXIT_FAILURE;
-    else if (oneib_deviates(&reading, &work.result.verification))
+    else if (oneib_deviates(&reading.view, &work.result.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_apply_result_clear(&work.result);
     oneib_news_clear(&work.members);

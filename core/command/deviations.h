@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Deviations of the fabric, as `verify`, `sync` and `show` print them. */
-#ifndef ONEIB_ONEIB_DEVIATIONS_H
-#define ONEIB_ONEIB_DEVIATIONS_H
+#ifndef ONEIB_COMMAND_DEVIATIONS_H
+#define ONEIB_COMMAND_DEVIATIONS_H
 
-#include "oneib/json.h"
-#include "oneib/output.h"
-#include "oneib/places.h"
+#include "command/json.h"
+#include "command/output.h"
+#include "command/places.h"
 
 /* A table of them, and below it what to do about each kind. Nothing when there is none. pkey 0:
  * all, else those of one key. */
-void oneib_deviations_append(const struct oneib_run *run, const struct oneib_places *places,
+void oneib_deviations_append(bool color, const struct oneib_places *places,
                              const struct oneib_verification *verification, oneib_pkey pkey,
                              struct oneib_text *text);
 

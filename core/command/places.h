@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where attachments are: the port of which host, and whose port a GUID of a partition is. */
-#ifndef ONEIB_ONEIB_PLACES_H
-#define ONEIB_ONEIB_PLACES_H
+#ifndef ONEIB_COMMAND_PLACES_H
+#define ONEIB_COMMAND_PLACES_H
 
 #include "base/text.h"
 #include "cluster/port_index.h"
@@ -31,7 +31,7 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
                                            const struct oneib_attachment *attachment,
                                            uint32_t host_id);
 
-void oneib_places_make(const struct oneib_snapshot *snapshot, const struct oneib_config *config,
+void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site, bool daemon_runs,
                        struct oneib_places *places);
 void oneib_places_clear(struct oneib_places *places);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/deviations.h"
+#include "command/deviations.h"
 #include <inttypes.h>
 
 #define NOTHING_FOUND 0xffff
@@ -81,7 +81,7 @@ static void append_fixes(const struct oneib_verification *verification, oneib_pk
     }
 }
 
-void oneib_deviations_append(const struct oneib_run *run, const struct oneib_places *places,
+void oneib_deviations_append(bool color, const struct oneib_places *places,
                              const struct oneib_verification *verification, oneib_pkey pkey,
                              struct oneib_text *text)
 {
@@ -94,7 +94,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
             add_row(&table, places, &verification->items[i]);
     if (table.count > table.columns) {
         oneib_table_fit(&table, COLUMN_HOST | COLUMN_NETWORK);
-        oneib_table_render(&table, run->color_out, "", text);
+        oneib_table_render(&table, color, "", text);
         append_fixes(verification, pkey, places->daemon_runs, text);
     }
 }

@@ -3,10 +3,10 @@
 #include "cluster/host_attributes.h"
 #include "cluster/host_port.h"
 #include "cluster/names.h"
-#include "oneib/command_read.h"
-#include "oneib/json.h"
-#include "oneib/output.h"
-#include "oneib/pick.h"
+#include "command/answer.h"
+#include "command/json.h"
+#include "command/output.h"
+#include "command/pick.h"
 #include "sync/leaves.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,8 +17,9 @@
 
 /* What there is to say of all hosts. */
 struct survey {
-    const struct oneib_run *run;
-    struct oneib_reading *reading;
+    const struct oneib_request *request;
+    struct oneib_answer *answer;
+    struct oneib_view *view;
     struct oneib_leaves leaves;
     struct oneib_hosts_attributes attributes;  /* the numbers of IB_VFS_FREE */
     const struct oneib_subnet_port **switches; /* owned: their ports 0 */
@@ -28,7 +29,7 @@ struct survey {
 /* NULL: the fabric was not read, or has no such port. */
 static const struct oneib_subnet_port *on_fabric(const struct survey *survey, oneib_guid guid)
 {
-    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
+    const struct oneib_snapshot *snapshot = survey->view->snapshot;
     return snapshot->subnet_known ? oneib_subnet_find(&snapshot->subnet, guid) : NULL;
 }
 
@@ -55,7 +56,7 @@ static const char *switch_name(const struct survey *survey, oneib_guid switch_gu
 static const char *port_problem(const struct survey *survey, const struct oneib_host *host,
                                 const struct oneib_hca_port *port)
 {
-    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
+    const struct oneib_snapshot *snapshot = survey->view->snapshot;
     const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
     if (!snapshot->subnet_known || oneib_ledger_fence(oneib_snapshot_ledger(snapshot), host->id))
         return NULL;
@@ -67,8 +68,8 @@ static const char *port_problem(const struct survey *survey, const struct oneib_
 /* The name of its oneib-node's state; NULL: no oneibd listens here. */
 static const char *node_state(const struct survey *survey, uint32_t host_id)
 {
-    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
-    if (survey->reading->heard_error.code)
+    const struct oneib_heard_node *node = oneib_heard_host(survey->view->heard, host_id);
+    if (survey->view->heard_error->code)
         return NULL;
     return node ? oneib_node_state_name(node->state) : "unknown";
 }
@@ -82,7 +83,7 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
 {
     const struct oneib_host_attributes *item =
         oneib_host_attributes_of(&survey->attributes, host->id);
-    if (oneib_ledger_fence(oneib_snapshot_ledger(&survey->reading->snapshot), host->id))
+    if (oneib_ledger_fence(oneib_snapshot_ledger(survey->view->snapshot), host->id))
         return "it is fenced: when its VMs of before are gone, 'oneib unfence'";
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
@@ -123,7 +124,7 @@ static void append_problem(const struct oneib_host *host, const struct oneib_hca
 
 static void append_problems(const struct survey *survey, struct oneib_text *text)
 {
-    const struct oneib_cloud *cloud = &survey->reading->snapshot.cloud;
+    const struct oneib_cloud *cloud = &survey->view->snapshot->cloud;
     oneib_autotext struct oneib_text problems = {0};
     for (size_t i = 0; i < cloud->host_count; i++) {
         const struct oneib_host *host = &cloud->hosts[i];
@@ -231,21 +232,20 @@ static void add_host(struct oneib_table *table, const struct survey *survey,
     }
 }
 
-static int print_text(const struct survey *survey, struct oneib_error *err)
+static void write_text(const struct survey *survey)
 {
-    const struct oneib_cloud *cloud = &survey->reading->snapshot.cloud;
+    const struct oneib_cloud *cloud = &survey->view->snapshot->cloud;
     oneib_autotable struct oneib_table table = {0};
-    oneib_autotext struct oneib_text text = {0};
+    struct oneib_text *text = &survey->answer->out;
 
     add_titles(&table);
     for (size_t i = 0; i < cloud->host_count; i++)
         add_host(&table, survey, &cloud->hosts[i]);
     oneib_table_fit(&table, COLUMN_HOST | COLUMN_SWITCH);
-    oneib_table_render(&table, survey->run->color_out, "", &text);
-    oneib_append_reports_age(survey->reading, "NODE, USED and FREE", &text);
-    append_problems(survey, &text);
-    oneib_print_findings(survey->run, &survey->reading->findings);
-    return oneib_write_out(&text, err);
+    oneib_table_render(&table, survey->request->color_out, "", text);
+    oneib_append_reports_age(survey->view, "NODE, USED and FREE", text);
+    append_problems(survey, text);
+    oneib_append_findings(&survey->answer->err, survey->request->color_err, survey->view->findings);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -261,7 +261,7 @@ static json_t *port_json(const struct survey *survey, const struct oneib_hca_por
         oneib_json_known_guid(leaf), "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
         known ? json_integer(keys_on(found)) : json_null(), "pkeys_max",
         (json_int_t)oneib_port_key_capacity(known ? found->partition_cap : 0), "on_fabric",
-        survey->reading->snapshot.subnet_known ? json_boolean(found != NULL) : json_null());
+        survey->view->snapshot->subnet_known ? json_boolean(found != NULL) : json_null());
 }
 
 static void append_problem_json(const struct oneib_host *host, const struct oneib_hca_port *port,
@@ -287,7 +287,7 @@ static json_t *vf_json(const struct oneib_vf_record *record)
 /* As its node reports them; null: it was not heard. */
 static json_t *vfs_json(const struct survey *survey, uint32_t host_id)
 {
-    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
+    const struct oneib_heard_node *node = oneib_heard_host(survey->view->heard, host_id);
     json_t *vfs = json_array();
     for (size_t i = 0; node && i < node->record_count; i++)
         oneib_json_append(&vfs, vf_json(&node->records[i]));
@@ -315,17 +315,17 @@ static json_t *host_json(const struct survey *survey, const struct oneib_host *h
         "problems", problems);
 }
 
-static int print_json(const struct survey *survey, struct oneib_error *err)
+static int write_json(const struct survey *survey, struct oneib_error *err)
 {
-    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
+    const struct oneib_snapshot *snapshot = survey->view->snapshot;
     json_t *hosts = json_array();
     for (size_t i = 0; i < snapshot->cloud.host_count; i++)
         oneib_json_append(&hosts, host_json(survey, &snapshot->cloud.hosts[i]));
-    return oneib_json_write(json_pack("{s:o, s:o, s:o, s:o}", "hosts", hosts, "reports_age",
-                                      oneib_reports_age_json(survey->reading), "fabric",
-                                      oneib_fabric_json(snapshot), "findings",
-                                      oneib_json_findings(&survey->reading->findings)),
-                            err);
+    return oneib_json_render(json_pack("{s:o, s:o, s:o, s:o}", "hosts", hosts, "reports_age",
+                                       oneib_reports_age_json(survey->view), "fabric",
+                                       oneib_fabric_json(snapshot), "findings",
+                                       oneib_json_findings(survey->view->findings)),
+                             &survey->answer->out, err);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
@@ -333,17 +333,17 @@ static int print_json(const struct survey *survey, struct oneib_error *err)
 /* Without the switches all else can still be told. */
 static void find_leaves(struct survey *survey)
 {
-    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
+    const struct oneib_snapshot *snapshot = survey->view->snapshot;
     struct oneib_error failure;
     if (snapshot->subnet_known &&
-        oneib_leaves_find(survey->reading->session.fabric, &snapshot->cloud, &snapshot->subnet,
+        oneib_leaves_find(survey->view->fabric, &snapshot->cloud, &snapshot->subnet,
                           &survey->leaves, &failure) < 0)
-        oneib_print_note("%s", failure.text);
+        oneib_append_note(&survey->answer->err, "%s", failure.text);
 }
 
 static void list_switches(struct survey *survey)
 {
-    const struct oneib_subnet *subnet = &survey->reading->snapshot.subnet;
+    const struct oneib_subnet *subnet = &survey->view->snapshot->subnet;
     survey->switches = oneib_alloc(subnet->port_count + 1, sizeof(*survey->switches));
     for (size_t i = 0; i < subnet->port_count; i++)
         if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
@@ -359,7 +359,7 @@ static bool is_about_a_host(const struct oneib_finding *finding, const void *con
 /* By what nodes have told the daemon, where there is one. */
 static void count_vfs(struct survey *survey)
 {
-    const struct oneib_heard *heard = &survey->reading->heard;
+    const struct oneib_heard *heard = survey->view->heard;
     struct oneib_node_snapshot *said = oneib_alloc(heard->count + 1, sizeof *said);
     for (size_t i = 0; i < heard->count; i++)
         said[i] =
@@ -368,47 +368,28 @@ static void count_vfs(struct survey *survey)
                                          .records = heard->nodes[i].records,
                                          .record_count = heard->nodes[i].record_count};
     const struct oneib_node_table table = {said, heard->count};
-    oneib_host_attributes_compute(&survey->reading->snapshot.cloud, &table, survey->leaves.items,
+    oneib_host_attributes_compute(&survey->view->snapshot->cloud, &table, survey->leaves.items,
                                   survey->leaves.count, &survey->attributes);
     free(said);
 }
 
-static int survey_and_print(struct survey *survey, struct oneib_error *err)
+int oneib_answer_hosts(const struct oneib_request *request, struct oneib_view *view,
+                       struct oneib_answer *answer, enum oneib_exit *outcome,
+                       struct oneib_error *err)
 {
-    oneib_findings_keep(&survey->reading->findings, is_about_a_host, NULL);
-    find_leaves(survey);
-    list_switches(survey);
-    count_vfs(survey);
-    return survey->run->json ? print_json(survey, err) : print_text(survey, err);
-}
-
-static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
-{
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    struct survey survey = {.run = run, .reading = &reading};
-    const int status = survey_and_print(&survey, err);
+    struct survey survey = {.request = request, .view = view, .answer = answer};
+    int status = 0;
+    oneib_findings_keep(view->findings, is_about_a_host, NULL);
+    find_leaves(&survey);
+    list_switches(&survey);
+    count_vfs(&survey);
+    if (request->json)
+        status = write_json(&survey, err);
+    else
+        write_text(&survey);
     free(survey.switches);
     oneib_host_attributes_clear(&survey.attributes);
     oneib_leaves_clear(&survey.leaves);
-    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    *outcome = ONEIB_EXIT_DONE;
+    return status;
 }
-
-const struct oneib_verb oneib_verb_hosts = {
-    .name = "hosts",
-    .summary = "hosts: adapter ports, virtual functions, switch, and what is wrong",
-    .help = "usage: oneib hosts [--no-fabric] [--json]\n"
-            "\n"
-            "A line for each port of each host. USED, FREE and VFS count the host's virtual\n"
-            "functions; FREE is what the scheduler is told (IB_VFS_FREE). P_KEYS: entries of\n"
-            "the port's table in use, and how many it holds. NODE: whether its service reports\n"
-            "to oneibd; --json has the VFs that it reports. What is wrong stands below.\n"
-            "\n"
-            "  --no-fabric  do not ask the fabric: no SWITCH, no P_KEYS\n"
-            "\n"
-            "example:\n"
-            "  $ oneib hosts\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
-    .run = run_hosts,
-};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/changes.h"
+#include "command/changes.h"
 #include "ib/ipoib.h"
-#include "sync/lock.h"
 #include <string.h>
 
 /* The names that opensm knows (partitions/partition.h). */
@@ -62,10 +61,10 @@ static void append_owner(const struct oneib_cloud *cloud, const struct oneib_par
     }
 }
 
-static void paint_line(const struct oneib_run *run, bool added, bool removed,
-                       const struct oneib_text *line, struct oneib_text *text)
+static void paint_line(bool color, bool added, bool removed, const struct oneib_text *line,
+                       struct oneib_text *text)
 {
-    oneib_paint(text, run->color_out,
+    oneib_paint(text, color,
                 added     ? ONEIB_GOOD
                 : removed ? ONEIB_BAD
                           : ONEIB_CHANGED,
@@ -73,7 +72,7 @@ static void paint_line(const struct oneib_run *run, bool added, bool removed,
     oneib_text_append(text, "\n");
 }
 
-static void append_title(const struct oneib_run *run, const struct oneib_cloud *cloud,
+static void append_title(bool color, const struct oneib_cloud *cloud,
                          const struct oneib_change *change, struct oneib_text *text)
 {
     const struct oneib_partition *partition = partition_of(change);
@@ -94,7 +93,7 @@ static void append_title(const struct oneib_run *run, const struct oneib_cloud *
         oneib_text_append(&line, ": ");
         append_flags(change->before, change->after, &line);
     }
-    paint_line(run, added, removed, &line, text);
+    paint_line(color, added, removed, &line, text);
 }
 
 #define MEMBERSHIP_COLUMNS 7
@@ -113,7 +112,7 @@ static void append_who(const struct oneib_places *places, const struct oneib_cha
         oneib_text_printf(text, " (%s)", vms.data);
 }
 
-static void append_member(const struct oneib_run *run, const struct oneib_places *places,
+static void append_member(bool color, const struct oneib_places *places,
                           const struct oneib_change *change, struct oneib_text *text)
 {
     const bool added = change->kind == ONEIB_MEMBER_ADDED;
@@ -133,7 +132,7 @@ static void append_member(const struct oneib_run *run, const struct oneib_places
         oneib_text_printf(&line, " (was %s)", oneib_membership_name(change->old_membership));
     if (change->member.kind == ONEIB_MEMBER_GUID)
         append_who(places, change, &line);
-    paint_line(run, added, removed, &line, text);
+    paint_line(color, added, removed, &line, text);
 }
 
 static bool is_of_partition(const struct oneib_change *change)
@@ -142,17 +141,17 @@ static bool is_of_partition(const struct oneib_change *change)
            change->kind == ONEIB_PARTITION_CHANGED;
 }
 
-void oneib_changes_append(const struct oneib_run *run, const struct oneib_places *places,
+void oneib_changes_append(bool color, const struct oneib_places *places,
                           const struct oneib_changes *changes, struct oneib_text *text)
 {
     oneib_pkey titled = 0;
     for (size_t i = 0; i < changes->count; i++) {
         const struct oneib_change *change = &changes->items[i];
         if (partition_of(change)->pkey != titled)
-            append_title(run, &places->snapshot->cloud, change, text);
+            append_title(color, &places->snapshot->cloud, change, text);
         titled = partition_of(change)->pkey;
         if (!is_of_partition(change))
-            append_member(run, places, change, text);
+            append_member(color, places, change, text);
     }
 }
 
@@ -228,18 +227,14 @@ json_t *oneib_changes_json(const struct oneib_places *places, const struct oneib
     return array;
 }
 
-void oneib_append_left(const struct oneib_config *config, size_t left, struct oneib_text *text)
+void oneib_append_left(bool has_daemon, size_t left, struct oneib_text *text)
 {
-    struct oneib_error ignored;
-    int process = 0;
     if (left == 0)
         return;
     oneib_append_count(text, left, "member");
     oneib_text_append(text, " left to oneibd, which adds a member when its host's oneib-node has "
                             "reported: see 'oneib hosts'");
-    if (oneib_daemon_find(oneib_config_state(config), &process, &ignored) == 0 && process == 0)
-        oneib_text_append(text, "; no oneibd keeps these partitions: start it");
-    oneib_text_append(text, "\n");
+    oneib_text_append(text, has_daemon ? "\n" : "; no oneibd keeps these partitions: start it\n");
 }
 
 void oneib_append_comma(struct oneib_text *text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One virtual cluster of all: which one is meant, and which findings are its own. */
-#ifndef ONEIB_ONEIB_PICK_H
-#define ONEIB_ONEIB_PICK_H
+#ifndef ONEIB_COMMAND_PICK_H
+#define ONEIB_COMMAND_PICK_H
 
 #include "base/error.h"
 #include "sync/sync.h"

@@ -3,13 +3,12 @@
  * Writing for people: colour, tables, findings. Names, node descriptions and texts of other
  * programs are untrusted; what goes through here reaches a terminal escaped.
  */
-#ifndef ONEIB_ONEIB_OUTPUT_H
-#define ONEIB_ONEIB_OUTPUT_H
+#ifndef ONEIB_COMMAND_OUTPUT_H
+#define ONEIB_COMMAND_OUTPUT_H
 
 #include "base/error.h"
 #include "base/finding.h"
 #include "base/text.h"
-#include "oneib/verb.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -57,14 +56,11 @@ void oneib_table_render(const struct oneib_table *table, bool color, const char 
 void oneib_table_clear(struct oneib_table *table);
 #define oneib_autotable __attribute__((cleanup(oneib_table_clear)))
 
-/* Writes a text and checks that it got there. */
-int oneib_write_out(const struct oneib_text *text, struct oneib_error *err);
-
-/* "oneib: TEXT" on standard error. */
-void oneib_print_error(const char *text);
-/* "oneib: note: ...": something about this run that is neither data nor an error. */
-void oneib_print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* On standard error: severity, text and code, the fix below. */
-void oneib_print_findings(const struct oneib_run *run, const struct oneib_findings *findings);
+/* Appends "oneib: note: ...": something about this run that is neither data nor an error. */
+void oneib_append_note(struct oneib_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Appends severity, text and code of each, the fix below. */
+void oneib_append_findings(struct oneib_text *text, bool color,
+                           const struct oneib_findings *findings);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The state of virtual clusters, as the fabric has it, or, without the fabric, the file. */
-#ifndef ONEIB_ONEIB_STATE_H
-#define ONEIB_ONEIB_STATE_H
+#ifndef ONEIB_COMMAND_STATE_H
+#define ONEIB_COMMAND_STATE_H
 
-#include "oneib/output.h"
+#include "command/output.h"
 #include "partitions/subnet.h"
 #include "sync/sync.h"
 #include <stdint.h>

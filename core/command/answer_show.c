@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/names.h"
 #include "cluster/standing.h"
+#include "command/answer.h"
+#include "command/command_owner.h"
+#include "command/deviations.h"
+#include "command/pick.h"
+#include "command/places.h"
+#include "command/state.h"
 #include "ib/dummy_mac.h"
-#include "oneib/command_owner.h"
-#include "oneib/command_read.h"
-#include "oneib/deviations.h"
-#include "oneib/options.h"
-#include "oneib/pick.h"
-#include "oneib/places.h"
-#include "oneib/state.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,7 +16,8 @@
 
 /* Everything that the printing of one cluster needs. */
 struct subject {
-    const struct oneib_run *run;
+    const struct oneib_request *request;
+    struct oneib_answer *answer;
     const struct oneib_snapshot *snapshot;
     const struct oneib_cluster *cluster;
     const struct oneib_network *network; /* NULL when it is gone */
@@ -317,7 +317,7 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
 
     oneib_text_append(text, "\n");
     oneib_table_fit(&table, COLUMN_HOST);
-    oneib_table_render(&table, subject->run->color_out, "", text);
+    oneib_table_render(&table, subject->request->color_out, "", text);
 }
 
 /* rules: whose attributes count; NULL: nobody's. */
@@ -387,7 +387,7 @@ static void append_summary(const struct subject *subject, struct oneib_text *tex
     if (level_of(subject))
         oneib_text_printf(text, "\n  SL          %u (oneib qos)", level_of(subject));
     oneib_text_append(text, "\n  state       ");
-    oneib_paint(text, subject->run->color_out, oneib_state_style(state), "%s",
+    oneib_paint(text, subject->request->color_out, oneib_state_style(state), "%s",
                 oneib_state_name(state));
     oneib_text_append(text, "\n");
     if (subject->network)
@@ -438,23 +438,22 @@ static void append_obstacles(const struct subject *subject, struct oneib_text *t
     oneib_autotext struct oneib_text reasons = {0}, deviations = {0};
     append_reasons(subject, &reasons);
     if (subject->cluster->pkey)
-        oneib_deviations_append(subject->run, &subject->places, &subject->states.verification,
-                                subject->cluster->pkey, &deviations);
+        oneib_deviations_append(subject->request->color_out, &subject->places,
+                                &subject->states.verification, subject->cluster->pkey, &deviations);
     if (reasons.data)
         oneib_text_printf(text, "\n%s", reasons.data);
     if (deviations.data)
         oneib_text_printf(text, "\n%s", deviations.data);
 }
 
-static int print_text(const struct subject *subject, struct oneib_error *err)
+static void write_text(const struct subject *subject)
 {
-    oneib_autotext struct oneib_text text = {0};
-    append_summary(subject, &text);
+    struct oneib_text *text = &subject->answer->out;
+    append_summary(subject, text);
     if (subject->cluster->attachment_count > 0)
-        append_attachments(subject, &text);
-    append_obstacles(subject, &text);
-    oneib_print_findings(subject->run, subject->findings);
-    return oneib_write_out(&text, err);
+        append_attachments(subject, text);
+    append_obstacles(subject, text);
+    oneib_append_findings(&subject->answer->err, subject->request->color_err, subject->findings);
 }
 
 static json_t *in_force_json(const struct place *place)
@@ -529,7 +528,7 @@ static json_t *static_members_json(const struct oneib_network *rules)
     return array;
 }
 
-static int print_json(const struct subject *subject, struct oneib_error *err)
+static int write_json(const struct subject *subject, struct oneib_error *err)
 {
     const struct oneib_cluster *cluster = subject->cluster;
     const struct oneib_network *network = subject->network;
@@ -537,7 +536,7 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
     for (size_t i = 0; i < cluster->attachment_count; i++)
         oneib_json_append(&attachments, attachment_json(subject, cluster->attachments[i]));
 
-    return oneib_json_write(
+    return oneib_json_render(
         json_pack(
             "{s:I, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
             "s:o}",
@@ -558,88 +557,54 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
             static_members_json(network ? oneib_network_rules(&subject->snapshot->cloud, network)
                                         : NULL),
             "attachments", attachments, "findings", oneib_json_findings(subject->findings)),
-        err);
+        &subject->answer->out, err);
 }
 
-static int print(const struct oneib_run *run, const struct oneib_reading *reading,
-                 const struct oneib_cluster *cluster, struct oneib_error *err)
+static int write_cluster(const struct oneib_request *request, const struct oneib_view *view,
+                         const struct oneib_cluster *cluster, struct oneib_answer *answer,
+                         struct oneib_error *err)
 {
+    const struct oneib_snapshot *snapshot = view->snapshot;
     struct subject subject = {
-        .run = run,
-        .snapshot = &reading->snapshot,
+        .request = request,
+        .answer = answer,
+        .snapshot = snapshot,
         .cluster = cluster,
-        .network = oneib_cloud_network(&reading->snapshot.cloud, cluster->network_id),
-        .findings = &reading->findings,
-        .heard = &reading->heard,
-        .has_heard = reading->heard_error.code == ONEIB_ERROR_NONE,
+        .network = oneib_cloud_network(&snapshot->cloud, cluster->network_id),
+        .findings = view->findings,
+        .heard = view->heard,
+        .has_heard = view->heard_error->code == ONEIB_ERROR_NONE,
     };
-    oneib_places_make(&reading->snapshot, &reading->session.config, &subject.places);
-    oneib_states_make(&reading->snapshot, &subject.states);
-    const int status = run->json ? print_json(&subject, err) : print_text(&subject, err);
+    int status = 0;
+    oneib_places_make(snapshot, view->config->site, view->has_daemon, &subject.places);
+    oneib_states_make(snapshot, &subject.states);
+    if (request->json)
+        status = write_json(&subject, err);
+    else
+        write_text(&subject);
     oneib_states_clear(&subject.states);
     oneib_places_clear(&subject.places);
     return status;
 }
 
-/* ---- the verb -------------------------------------------------------------------------------- */
-
-static int find_and_print(const struct oneib_run *run, struct oneib_reading *reading, bool has_id,
-                          uint32_t id, struct oneib_error *err)
+int oneib_answer_show(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &reading->snapshot.cloud;
-    if (!has_id && oneib_pick_network(cloud, run->words[0], &id, err) < 0)
+    const struct oneib_snapshot *snapshot = view->snapshot;
+    uint32_t id = request->network_id;
+    if (request->network && oneib_pick_network(&snapshot->cloud, request->network, &id, err) < 0)
         return -1;
-    const struct oneib_cluster *cluster = oneib_desired_cluster(&reading->snapshot.desired, id);
+    const struct oneib_cluster *cluster = oneib_desired_cluster(&snapshot->desired, id);
     if (!cluster)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "there is no InfiniBand network %u; 'oneib list' shows those there are",
                           id);
     if (cluster->network_id != id)
-        oneib_print_note("%s shares the partition of %s", oneib_network_id_shown(cloud, id).text,
-                         oneib_network_id_shown(cloud, cluster->network_id).text);
-    oneib_keep_findings_of(&reading->snapshot, cluster, &reading->findings);
-    return print(run, reading, cluster, err);
+        oneib_append_note(&answer->err, "%s shares the partition of %s",
+                          oneib_network_id_shown(&snapshot->cloud, id).text,
+                          oneib_network_id_shown(&snapshot->cloud, cluster->network_id).text);
+    oneib_keep_findings_of(snapshot, cluster, view->findings);
+    *outcome = oneib_exit_of_view(view);
+    return write_cluster(request, view, cluster, answer, err);
 }
-
-/* A word of digits is an id, whatever networks are called. */
-static bool is_number(const char *word)
-{
-    return *word && strspn(word, "0123456789") == strlen(word);
-}
-
-static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error *err)
-{
-    uint64_t id = 0;
-    const bool has_id = is_number(run->words[0]);
-    if (has_id && oneib_usage_number(run->verb, "ID", run->words[0], INT32_MAX, &id, err))
-        return ONEIB_EXIT_USAGE;
-    if (*run->words[0] == '\0')
-        return oneib_usage(run->verb, err, "missing argument ID or NAME");
-
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    const int status = find_and_print(run, &reading, has_id, (uint32_t)id, err);
-    return status < 0 ? ONEIB_EXIT_FAILURE : oneib_exit_of_reading(&reading);
-}
-
-const struct oneib_verb oneib_verb_show = {
-    .name = "show",
-    .summary = "one virtual cluster: its VMs, which are in force, and why not",
-    .help = "usage: oneib show ID|NAME [--no-fabric] [--json]\n"
-            "\n"
-            "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
-            "each VM whether its port holds the key, or why not; VF what its host's node\n"
-            "reports: 'none' where it reports no virtual function, 'unknown' where it does\n"
-            "not report. Only findings about this cluster are shown.\n"
-            "\n"
-            "  --no-fabric  do not ask the fabric\n"
-            "\n"
-            "example:\n"
-            "  $ oneib show 12\n"
-            "  $ oneib show red\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
-    .required = {"ID or NAME"},
-    .words_max = 1,
-    .run = run_show,
-};

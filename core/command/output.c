@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/output.h"
+#include "command/output.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -243,34 +242,16 @@ void oneib_table_clear(struct oneib_table *table)
     *table = (struct oneib_table){0};
 }
 
-int oneib_write_out(const struct oneib_text *text, struct oneib_error *err)
+void oneib_append_note(struct oneib_text *text, const char *format, ...)
 {
-    if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout) != 0)
-        return oneib_fail_errno(err, errno, "writing to standard output");
-    return 0;
-}
-
-static void print_line(const char *prefix, const char *string)
-{
-    oneib_autotext struct oneib_text text = {0};
-    oneib_append_message(&text, string);
-    fprintf(stderr, "oneib: %s%s\n", prefix, text.data ? text.data : "");
-}
-
-void oneib_print_error(const char *text)
-{
-    print_line("", text);
-}
-
-void oneib_print_note(const char *format, ...)
-{
-    oneib_autotext struct oneib_text text = {0};
+    oneib_autotext struct oneib_text note = {0};
     va_list arguments;
     va_start(arguments, format);
-    oneib_text_vprintf(&text, format, arguments);
+    oneib_text_vprintf(&note, format, arguments);
     va_end(arguments);
-    if (text.data)
-        print_line("note: ", text.data);
+    oneib_text_append(text, "oneib: note: ");
+    oneib_append_message(text, note.data ? note.data : "");
+    oneib_text_append(text, "\n");
 }
 
 static const enum oneib_style style_of_severity[] = {
@@ -279,22 +260,20 @@ static const enum oneib_style style_of_severity[] = {
     [ONEIB_VIOLATION] = ONEIB_BAD,
 };
 
-void oneib_print_findings(const struct oneib_run *run, const struct oneib_findings *findings)
+void oneib_append_findings(struct oneib_text *text, bool color,
+                           const struct oneib_findings *findings)
 {
-    oneib_autotext struct oneib_text text = {0};
     for (size_t i = 0; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        oneib_paint(&text, run->color_err, style_of_severity[finding->severity], "%s",
+        oneib_paint(text, color, style_of_severity[finding->severity], "%s",
                     oneib_severity_name(finding->severity));
-        oneib_text_append(&text, ": ");
-        oneib_append_message(&text, finding->text);
-        oneib_text_printf(&text, " [%s]", finding->code);
+        oneib_text_append(text, ": ");
+        oneib_append_message(text, finding->text);
+        oneib_text_printf(text, " [%s]", finding->code);
         if (finding->fix) {
-            oneib_text_append(&text, "\n    ");
-            oneib_append_message(&text, finding->fix);
+            oneib_text_append(text, "\n    ");
+            oneib_append_message(text, finding->fix);
         }
-        oneib_text_append(&text, "\n");
+        oneib_text_append(text, "\n");
     }
-    if (text.data)
-        fputs(text.data, stderr);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/pick.h"
-#include "oneib/command_owner.h"
-#include "oneib/output.h"
+#include "command/pick.h"
+#include "command/command_owner.h"
+#include "command/output.h"
 #include <string.h>
 
 /* Of several networks with one name. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/changes.h"
-#include "oneib/command_read.h"
-#include "oneib/options.h"
-#include "oneib/places.h"
+#include "command/answer.h"
+#include "command/changes.h"
+#include "command/places.h"
 #include "sm/kind.h"
 #include "sync/losses.h"
 #include <string.h>
 
 /* All that a plan says. */
 struct plan {
-    const struct oneib_run *run;
-    const struct oneib_reading *reading;
+    const struct oneib_request *request;
+    const struct oneib_view *view;
+    struct oneib_answer *answer;
     struct oneib_places places;
     struct oneib_changes changes; /* from the file in force to the desired table */
     size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
@@ -31,7 +31,7 @@ static const char *file_state_name(enum oneib_seen_state state)
 /* It has no file that it could be made to read. */
 static bool is_elsewhere(const struct plan *plan)
 {
-    return oneib_sm_traits(plan->reading->session.config.sm.kind)->is_elsewhere;
+    return oneib_sm_traits(plan->view->config->sm.kind)->is_elsewhere;
 }
 
 static bool needs_force(const struct oneib_snapshot *snapshot)
@@ -43,9 +43,9 @@ static bool needs_force(const struct oneib_snapshot *snapshot)
 /* Keys that sync would write; none where another instance is the writer. */
 static size_t keys_to_give(const struct plan *plan)
 {
-    const struct oneib_desired *desired = &plan->reading->snapshot.desired;
+    const struct oneib_desired *desired = &plan->view->snapshot->desired;
     size_t count = 0;
-    if (!plan->reading->session.config.one.writer)
+    if (!plan->view->config->one.writer)
         return 0;
     for (size_t i = 0; i < desired->request_count; i++)
         count += desired->requests[i].pkey != 0;
@@ -55,14 +55,13 @@ static size_t keys_to_give(const struct plan *plan)
 /* The ledger that sync would make again; NULL: it makes none. */
 static const struct oneib_ledger *ledger_to_adopt(const struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    return oneib_given(plan->run, ONEIB_OPTION_ADOPT) && snapshot->ledger_lost ? &snapshot->adopted
-                                                                               : NULL;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
+    return plan->request->adopt && snapshot->ledger_lost ? &snapshot->adopted : NULL;
 }
 
 static bool has_something_to_do(const struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
     return ledger_to_adopt(plan) || snapshot->changed || snapshot->desired.held_count > 0 ||
            keys_to_give(plan) > 0 || plan->ports_to_reload > 0;
 }
@@ -70,7 +69,7 @@ static bool has_something_to_do(const struct plan *plan)
 /* Deviations come by port. */
 static void count_wrong_ports(struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
     oneib_autoverification struct oneib_verification verification = {0};
     oneib_guid last = 0;
 
@@ -88,8 +87,8 @@ static void count_wrong_ports(struct plan *plan)
 
 static void append_keys(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    const bool writes = plan->reading->session.config.one.writer;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
+    const bool writes = plan->view->config->one.writer;
     for (size_t i = 0; i < snapshot->desired.request_count; i++) {
         const struct oneib_key_request *request = &snapshot->desired.requests[i];
         const struct oneib_network *network =
@@ -103,7 +102,7 @@ static void append_keys(const struct plan *plan, struct oneib_text *text)
             oneib_text_printf(&line, " gets P_Key 0x%04x, and its members with it", request->pkey);
         else
             oneib_text_append(&line, " waits for a P_Key: one.writer is false here");
-        oneib_paint(text, plan->run->color_out, writes ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
+        oneib_paint(text, plan->request->color_out, writes ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
                     line.data ? line.data : "");
         oneib_text_append(text, "\n");
     }
@@ -115,7 +114,7 @@ static void append_adopted(const struct plan *plan, struct oneib_text *text)
     for (size_t i = 0; ledger && i < ledger->network_count; i++) {
         const struct oneib_ledger_network *entry = &ledger->networks[i];
         const struct oneib_network *network =
-            oneib_cloud_network(&plan->reading->snapshot.cloud, entry->network_id);
+            oneib_cloud_network(&plan->view->snapshot->cloud, entry->network_id);
         oneib_text_printf(text, "= network %u ", entry->network_id);
         oneib_append_quoted(text, network ? network->name : "");
         oneib_text_printf(text, " has P_Key %s in the ledger\n",
@@ -124,7 +123,7 @@ static void append_adopted(const struct plan *plan, struct oneib_text *text)
     for (size_t i = 0; ledger && i < ledger->resting_count; i++)
         oneib_text_printf(text, "= P_Key %s rests: a host may hold it\n",
                           oneib_pkey_shown(ledger->resting[i].pkey).text);
-    if (oneib_given(plan->run, ONEIB_OPTION_ADOPT) && !ledger)
+    if (plan->request->adopt && !ledger)
         oneib_text_append(text, "the ledger is as it should be: there is nothing to adopt\n");
 }
 
@@ -141,7 +140,7 @@ static void append_foreign_line(const char *line, size_t length, struct oneib_te
 /* The whole of a file that is not ours, as it is: after a take-over it is gone. */
 static void append_foreign_file(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
     const char *line = snapshot->seen.data;
     const char *end = line + snapshot->seen.length;
 
@@ -158,9 +157,9 @@ static void append_foreign_file(const struct plan *plan, struct oneib_text *text
 
 static void append_file(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    const char *path = oneib_sm_place(plan->reading->session.sm);
-    const bool color = plan->run->color_out;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
+    const char *path = oneib_sm_place(plan->view->sm);
+    const bool color = plan->request->color_out;
 
     switch (snapshot->seen.state) {
     case ONEIB_SEEN_NOTHING:
@@ -200,11 +199,11 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
 
 static void append_held(const struct plan *plan, struct oneib_text *text)
 {
-    if (plan->reading->snapshot.desired.held_count == 0)
+    if (plan->view->snapshot->desired.held_count == 0)
         return;
     oneib_autotext struct oneib_text count = {0};
-    oneib_append_count(&count, plan->reading->snapshot.desired.held_count, "removal");
-    oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
+    oneib_append_count(&count, plan->view->snapshot->desired.held_count, "removal");
+    oneib_paint(text, plan->request->color_out, ONEIB_CHANGED,
                 "! %s held: OpenNebula's answers lack more than removal_hold.share; see them with "
                 "'oneib plan --force', do them with 'oneib sync --force'",
                 count.data ? count.data : "");
@@ -217,7 +216,7 @@ static void append_reload(const struct plan *plan, struct oneib_text *text)
         return;
     oneib_autotext struct oneib_text count = {0};
     oneib_append_count(&count, plan->ports_to_reload, "port");
-    oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
+    oneib_paint(text, plan->request->color_out, ONEIB_CHANGED,
                 is_elsewhere(plan)
                     ? "~ fabric  %s not as UFM says: it is to see to that"
                     : "~ fabric  %s not as the file says: opensm is made to read it again",
@@ -242,34 +241,33 @@ static void append_summary(const struct plan *plan, struct oneib_text *text)
         oneib_append_count(&phrases, plan->ports_to_reload, "port");
         oneib_text_append(&phrases, " to put right");
     }
-    if (phrases.length == 0 && plan->reading->snapshot.changed)
+    if (phrases.length == 0 && plan->view->snapshot->changed)
         oneib_text_append(&phrases, "the file to rewrite");
-    if (plan->reading->snapshot.desired.held_count) {
+    if (plan->view->snapshot->desired.held_count) {
         oneib_append_comma(&phrases);
-        oneib_append_count(&phrases, plan->reading->snapshot.desired.held_count, "removal");
+        oneib_append_count(&phrases, plan->view->snapshot->desired.held_count, "removal");
         oneib_text_append(&phrases, " held");
     }
     oneib_text_printf(text, "plan: %s\n", phrases.length ? phrases.data : "nothing to do");
 }
 
-static int print_text(const struct plan *plan, struct oneib_error *err)
+static void write_text(const struct plan *plan)
 {
-    oneib_autotext struct oneib_text text = {0};
-    append_adopted(plan, &text);
-    append_keys(plan, &text);
-    oneib_changes_append(plan->run, &plan->places, &plan->changes, &text);
-    append_file(plan, &text);
-    append_reload(plan, &text);
-    append_held(plan, &text);
-    append_summary(plan, &text);
-    oneib_append_left(&plan->reading->session.config, plan->left, &text);
-    oneib_print_findings(plan->run, &plan->reading->findings);
-    return oneib_write_out(&text, err);
+    struct oneib_text *text = &plan->answer->out;
+    append_adopted(plan, text);
+    append_keys(plan, text);
+    oneib_changes_append(plan->request->color_out, &plan->places, &plan->changes, text);
+    append_file(plan, text);
+    append_reload(plan, text);
+    append_held(plan, text);
+    append_summary(plan, text);
+    oneib_append_left(plan->view->has_daemon, plan->left, text);
+    oneib_append_findings(&plan->answer->err, plan->request->color_err, plan->view->findings);
 }
 
 static json_t *requests_json(const struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
     json_t *array = json_array();
     for (size_t i = 0; i < snapshot->desired.request_count; i++) {
         const struct oneib_key_request *request = &snapshot->desired.requests[i];
@@ -299,80 +297,55 @@ static json_t *adopted_json(const struct plan *plan)
 
 static json_t *file_json(const struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
     const bool unreadable = snapshot->seen.state == ONEIB_SEEN_UNREADABLE;
     return json_pack("{s:o, s:s, s:b, s:b, s:o, s:o}", "path",
-                     oneib_json_text(oneib_sm_place(plan->reading->session.sm)), "state",
+                     oneib_json_text(oneib_sm_place(plan->view->sm)), "state",
                      file_state_name(snapshot->seen.state), "changed", (int)snapshot->changed,
                      "needs_force", (int)needs_force(snapshot), "error",
                      oneib_json_text(unreadable ? snapshot->seen.error.text : NULL), "content",
                      needs_force(snapshot) ? oneib_json_text(snapshot->seen.data) : json_null());
 }
 
-static int print_json(const struct plan *plan, struct oneib_error *err)
+static int write_json(const struct plan *plan, struct oneib_error *err)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    return oneib_json_write(
-        json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:b, s:o}", "ledger_lost",
-                  (int)snapshot->ledger_lost, "adopted", adopted_json(plan), "keys",
-                  requests_json(plan), "allocates", (int)plan->reading->session.config.one.writer,
-                  "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
-                  file_json(plan), "fabric", oneib_fabric_json(snapshot), "held",
-                  (json_int_t)snapshot->desired.held_count, "left", (json_int_t)plan->left,
-                  "ports_to_reload", (json_int_t)plan->ports_to_reload, "to_do",
-                  (int)has_something_to_do(plan), "findings",
-                  oneib_json_findings(&plan->reading->findings)),
-        err);
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
+    return oneib_json_render(
+        json_pack(
+            "{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:b, s:o}", "ledger_lost",
+            (int)snapshot->ledger_lost, "adopted", adopted_json(plan), "keys", requests_json(plan),
+            "allocates", (int)plan->view->config->one.writer, "changes",
+            oneib_changes_json(&plan->places, &plan->changes), "file", file_json(plan), "fabric",
+            oneib_fabric_json(snapshot), "held", (json_int_t)snapshot->desired.held_count, "left",
+            (json_int_t)plan->left, "ports_to_reload", (json_int_t)plan->ports_to_reload, "to_do",
+            (int)has_something_to_do(plan), "findings", oneib_json_findings(plan->view->findings)),
+        &plan->answer->out, err);
 }
 
 static void make_plan(struct plan *plan)
 {
-    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
-    oneib_places_make(snapshot, &plan->reading->session.config, &plan->places);
+    const struct oneib_snapshot *snapshot = plan->view->snapshot;
+    oneib_places_make(snapshot, plan->view->config->site, plan->view->has_daemon, &plan->places);
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes);
     count_wrong_ports(plan);
 }
 
-static int make_and_print(struct plan *plan, struct oneib_error *err)
+int oneib_answer_plan(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err)
 {
-    make_plan(plan);
-    return plan->run->json ? print_json(plan, err) : print_text(plan, err);
-}
-
-static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
-{
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, oneib_given(run, ONEIB_OPTION_FORCE),
-                       &reading, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-
-    struct plan plan = {.run = run, .reading = &reading};
-    oneib_snapshot_leave_to_daemon(reading.session.sm, &reading.snapshot, &plan.left);
-    oneib_losses_note(&reading.session.config, &reading.snapshot, &reading.findings);
-    enum oneib_exit status = ONEIB_EXIT_DONE;
-    if (make_and_print(&plan, err) < 0)
-        status = ONEIB_EXIT_FAILURE;
-    else if (oneib_given(run, ONEIB_OPTION_EXIT_CODE) && has_something_to_do(&plan))
-        status = ONEIB_EXIT_DIFFERENCE;
+    struct plan plan = {.request = request, .view = view, .answer = answer};
+    int status = 0;
+    oneib_snapshot_leave_to_daemon(view->sm, view->snapshot, &plan.left);
+    oneib_losses_note(view->config, view->snapshot, view->findings);
+    make_plan(&plan);
+    if (request->json)
+        status = write_json(&plan, err);
+    else
+        write_text(&plan);
+    if (request->exit_code && has_something_to_do(&plan))
+        *outcome = ONEIB_EXIT_DIFFERENCE;
     oneib_changes_clear(&plan.changes);
     oneib_places_clear(&plan.places);
     return status;
 }
-
-const struct oneib_verb oneib_verb_plan = {
-    .name = "plan",
-    .summary = "what sync would change, as a diff; changes nothing",
-    .help = "usage: oneib plan [--adopt] [--exit-code] [--force] [--json]\n"
-            "\n"
-            "+ is added, - removed, ~ changed, * gets a P_Key, ! needs your attention.\n"
-            "\n"
-            "  --adopt      what sync --adopt would put into a lost ledger of P_Keys (=)\n"
-            "  --exit-code  exit 1 when there is something to do\n"
-            "  --force      what sync --force would change: removals are not held\n"
-            "\n"
-            "example:\n"
-            "  $ oneib plan --exit-code || oneib sync\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_EXIT_CODE) | ONEIB_TAKES(ONEIB_OPTION_FORCE) |
-               ONEIB_TAKES(ONEIB_OPTION_ADOPT),
-    .run = run_plan,
-};

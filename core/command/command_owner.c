@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/command_owner.h"
-#include "oneib/json.h"
-#include "oneib/output.h"
+#include "command/command_owner.h"
+#include "command/json.h"
+#include "command/output.h"
 
 static void append_one(struct oneib_text *text, const char *name, uint32_t id)
 {

@@ -2,14 +2,15 @@
 /*
  * JSON documents: keys sorted, two blanks of indent, GUIDs and keys as "0x..." strings. Building is
  * written without a check at every step: a value that could not be made is NULL, json_pack() with a
- * NULL inside is NULL, oneib_json_append() hands NULL on, and oneib_json_write() turns it into an
+ * NULL inside is NULL, oneib_json_append() hands NULL on, and oneib_json_render() turns it into an
  * error.
  */
-#ifndef ONEIB_ONEIB_JSON_H
-#define ONEIB_ONEIB_JSON_H
+#ifndef ONEIB_COMMAND_JSON_H
+#define ONEIB_COMMAND_JSON_H
 
 #include "base/error.h"
 #include "base/finding.h"
+#include "base/text.h"
 #include "ib/guid.h"
 #include "ib/pkey.h"
 #include <jansson.h>
@@ -33,9 +34,7 @@ json_t *oneib_json_findings(const struct oneib_findings *findings);
 /* Takes ownership of item. When *array or item is NULL, *array becomes NULL. */
 void oneib_json_append(json_t **array, json_t *item);
 
-/* One document on standard output. Takes ownership. */
-int oneib_json_write(json_t *document, struct oneib_error *err);
-/* {"error": {"code", "text"}} */
-void oneib_json_write_error(const char *code, const char *text);
+/* Appends one document. Takes ownership. */
+int oneib_json_render(json_t *document, struct oneib_text *text, struct oneib_error *err);
 
 #endif

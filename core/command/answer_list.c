@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
-#include "oneib/command_owner.h"
-#include "oneib/command_read.h"
-#include "oneib/json.h"
-#include "oneib/state.h"
+#include "command/answer.h"
+#include "command/command_owner.h"
+#include "command/json.h"
+#include "command/state.h"
 
 #define COLUMN_NAME (1u << 1)
 #define COLUMN_OWNER (1u << 2)
@@ -42,19 +42,16 @@ static void add_cluster(struct oneib_table *table, const struct oneib_states *st
     oneib_table_cell(table, oneib_state_style(state), "%s", oneib_state_name(state));
 }
 
-static int print_table(const struct oneib_run *run, const struct oneib_states *states,
-                       struct oneib_error *err)
+static void write_table(const struct oneib_states *states, bool color, struct oneib_text *text)
 {
     const struct oneib_desired *desired = &states->snapshot->desired;
     oneib_autotable struct oneib_table table = {0};
-    oneib_autotext struct oneib_text text = {0};
 
     add_titles(&table);
     for (size_t i = 0; i < desired->cluster_count; i++)
         add_cluster(&table, states, &desired->clusters[i]);
     oneib_table_fit(&table, COLUMN_NAME | COLUMN_OWNER);
-    oneib_table_render(&table, run->color_out, "", &text);
-    return oneib_write_out(&text, err);
+    oneib_table_render(&table, color, "", text);
 }
 
 static json_t *cluster_json(const struct oneib_states *states, const struct oneib_cluster *cluster)
@@ -74,47 +71,32 @@ static json_t *cluster_json(const struct oneib_states *states, const struct onei
         (json_int_t)cluster->hosts, "state", oneib_state_name(oneib_state_of(states, cluster)));
 }
 
-static int print_json(const struct oneib_states *states, const struct oneib_findings *findings,
-                      struct oneib_error *err)
+static int write_json(const struct oneib_states *states, const struct oneib_findings *findings,
+                      struct oneib_text *text, struct oneib_error *err)
 {
     const struct oneib_desired *desired = &states->snapshot->desired;
     json_t *clusters = json_array();
     for (size_t i = 0; i < desired->cluster_count; i++)
         oneib_json_append(&clusters, cluster_json(states, &desired->clusters[i]));
-    return oneib_json_write(json_pack("{s:o, s:o, s:o}", "clusters", clusters, "fabric",
-                                      oneib_fabric_json(states->snapshot), "findings",
-                                      oneib_json_findings(findings)),
-                            err);
+    return oneib_json_render(json_pack("{s:o, s:o, s:o}", "clusters", clusters, "fabric",
+                                       oneib_fabric_json(states->snapshot), "findings",
+                                       oneib_json_findings(findings)),
+                             text, err);
 }
 
-static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
+int oneib_answer_list(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err)
 {
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-    if (!run->json)
-        oneib_print_findings(run, &reading.findings);
+    int status = 0;
+    if (!request->json)
+        oneib_append_findings(&answer->err, request->color_err, view->findings);
     oneib_auto(oneib_states_clear) struct oneib_states states;
-    oneib_states_make(&reading.snapshot, &states);
-    const int status =
-        run->json ? print_json(&states, &reading.findings, err) : print_table(run, &states, err);
-    return status < 0 ? ONEIB_EXIT_FAILURE : oneib_exit_of_reading(&reading);
+    oneib_states_make(view->snapshot, &states);
+    if (request->json)
+        status = write_json(&states, view->findings, &answer->out, err);
+    else
+        write_table(&states, request->color_out, &answer->out);
+    *outcome = oneib_exit_of_view(view);
+    return status;
 }
-
-const struct oneib_verb oneib_verb_list = {
-    .name = "list",
-    .summary = "virtual clusters: P_Key, VMs, hosts, state on the fabric",
-    .help = "usage: oneib list [--no-fabric] [--json]\n"
-            "\n"
-            "One line for each virtual cluster. OWNER is user:group, VMS those that are\n"
-            "members, REFUSED those that are on a host and get nothing there ('oneib show'\n"
-            "says why). STATE is the fabric's word: what the ports hold. Exits 1 when they\n"
-            "cannot be read.\n"
-            "\n"
-            "  --no-fabric  do not ask the fabric; STATE then compares with opensm's file\n"
-            "\n"
-            "example:\n"
-            "  $ oneib list --no-fabric\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
-    .run = run_list,
-};

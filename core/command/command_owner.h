@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whose a network is. */
-#ifndef ONEIB_ONEIB_COMMAND_OWNER_H
-#define ONEIB_ONEIB_COMMAND_OWNER_H
+#ifndef ONEIB_COMMAND_COMMAND_OWNER_H
+#define ONEIB_COMMAND_COMMAND_OWNER_H
 
 #include "base/text.h"
 #include "cluster/cloud.h"

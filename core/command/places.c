@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/places.h"
+#include "command/places.h"
 #include "base/array.h"
 #include "base/order.h"
 #include "cluster/host_port.h"
-#include "oneib/output.h"
-#include "sync/lock.h"
+#include "command/output.h"
 #include <stdlib.h>
 
 /* Of the VMs behind one port so many are named; the others are counted. */
@@ -44,19 +43,10 @@ static void fill(struct oneib_places *places)
     ONEIB_UNIQUE(places->items, places->count, compare_places);
 }
 
-/* One whose lock this user may not look at counts as none. */
-static bool daemon_runs(const struct oneib_config *config)
-{
-    struct oneib_error ignored;
-    int process = 0;
-    return oneib_daemon_find(oneib_config_state(config), &process, &ignored) == 0 && process != 0;
-}
-
-void oneib_places_make(const struct oneib_snapshot *snapshot, const struct oneib_config *config,
+void oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site, bool daemon_runs,
                        struct oneib_places *places)
 {
-    *places = (struct oneib_places){
-        .snapshot = snapshot, .site = config->site, .daemon_runs = daemon_runs(config)};
+    *places = (struct oneib_places){.snapshot = snapshot, .site = site, .daemon_runs = daemon_runs};
     fill(places);
 }
 

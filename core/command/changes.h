@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What sync would change or has changed, as a diff for people and as JSON. */
-#ifndef ONEIB_ONEIB_CHANGES_H
-#define ONEIB_ONEIB_CHANGES_H
+#ifndef ONEIB_COMMAND_CHANGES_H
+#define ONEIB_COMMAND_CHANGES_H
 
-#include "oneib/json.h"
-#include "oneib/output.h"
-#include "oneib/places.h"
+#include "command/json.h"
+#include "command/output.h"
+#include "command/places.h"
 
 /* The diff, partition by partition, members below. */
-void oneib_changes_append(const struct oneib_run *run, const struct oneib_places *places,
+void oneib_changes_append(bool color, const struct oneib_places *places,
                           const struct oneib_changes *changes, struct oneib_text *text);
 /* [{kind, partition, pkey, network, flags}], for members also {member, membership, old_membership,
  * host, vms} */
@@ -23,9 +23,9 @@ struct oneib_change_words {
 };
 void oneib_changes_append_summary(const struct oneib_changes *changes,
                                   const struct oneib_change_words *words, struct oneib_text *text);
-/* Appends who adds the members that `oneib sync` does not, and whether one runs here; a line, or
- * nothing when left is 0. */
-void oneib_append_left(const struct oneib_config *config, size_t left, struct oneib_text *text);
+/* Appends who adds the members that `oneib sync` does not; has_daemon: an oneibd keeps these
+ * partitions. A line, or nothing when left is 0. */
+void oneib_append_left(bool has_daemon, size_t left, struct oneib_text *text);
 /* Appends ", " when the text is not empty. */
 void oneib_append_comma(struct oneib_text *text);
 

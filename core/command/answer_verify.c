@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/order.h"
+#include "command/answer.h"
+#include "command/deviations.h"
+#include "command/places.h"
 #include "fabric/switch_keys_read.h"
-#include "oneib/command_read.h"
-#include "oneib/deviations.h"
-#include "oneib/places.h"
 #include "sm/kind.h"
 #include "sync/levels.h"
 #include <inttypes.h>
@@ -151,8 +151,9 @@ static json_t *said_members_json(const struct said_members *said)
 }
 
 struct comparison {
-    const struct oneib_run *run;
-    struct oneib_reading *reading;
+    const struct oneib_request *request;
+    struct oneib_answer *answer;
+    struct oneib_view *view;
     struct oneib_places places;
     struct oneib_verification verification;
     struct oneib_levels_result qos;
@@ -185,99 +186,100 @@ static json_t *qos_json(const struct oneib_levels_result *qos)
                      "cluster_drift", (json_int_t)qos->cluster_drift);
 }
 
-static int print_text(const struct comparison *comparison, struct oneib_error *err)
+static void write_text(const struct comparison *comparison)
 {
-    const size_t held = comparison->reading->snapshot.desired.held_count;
-    oneib_autotext struct oneib_text text = {0};
+    const size_t held = comparison->view->snapshot->desired.held_count;
+    struct oneib_text *text = &comparison->answer->out;
 
-    oneib_deviations_append(comparison->run, &comparison->places, &comparison->verification, 0,
-                            &text);
-    oneib_text_append(&text, "verify: ");
-    oneib_verification_append(&comparison->verification, &text);
+    oneib_deviations_append(comparison->request->color_out, &comparison->places,
+                            &comparison->verification, 0, text);
+    oneib_text_append(text, "verify: ");
+    oneib_verification_append(&comparison->verification, text);
     if (held > 0) {
-        oneib_text_append(&text, "; ");
-        oneib_append_count(&text, held, "removal");
-        oneib_text_append(&text, " held (see 'oneib plan')");
+        oneib_text_append(text, "; ");
+        oneib_append_count(text, held, "removal");
+        oneib_text_append(text, " held (see 'oneib plan')");
     }
-    oneib_text_append(&text, "\n");
-    append_vports(&comparison->reading->snapshot.vports, &text);
-    append_said_members(&comparison->said, &text);
-    append_qos(&comparison->qos, &text);
-    oneib_print_findings(comparison->run, &comparison->reading->findings);
-    if (comparison->reading->heard_error.code)
-        oneib_print_note("only ports were verified: %s", comparison->reading->heard_error.text);
+    oneib_text_append(text, "\n");
+    append_vports(&comparison->view->snapshot->vports, text);
+    append_said_members(&comparison->said, text);
+    append_qos(&comparison->qos, text);
+    oneib_append_findings(&comparison->answer->err, comparison->request->color_err,
+                          comparison->view->findings);
+    if (comparison->view->heard_error->code)
+        oneib_append_note(&comparison->answer->err, "only ports were verified: %s",
+                          comparison->view->heard_error->text);
     if (comparison->said_error.code)
-        oneib_print_note("what UFM knows of virtual ports is not known: %s",
-                         comparison->said_error.text);
-    return oneib_write_out(&text, err);
+        oneib_append_note(&comparison->answer->err,
+                          "what UFM knows of virtual ports is not known: %s",
+                          comparison->said_error.text);
 }
 
 /* null: not known. */
-static json_t *nodes_json(const struct oneib_reading *reading)
+static json_t *nodes_json(const struct oneib_view *view)
 {
-    return reading->heard_error.code ? json_null() : json_integer((json_int_t)reading->heard.count);
+    return view->heard_error->code ? json_null() : json_integer((json_int_t)view->heard->count);
 }
 
-static int print_json(const struct comparison *comparison, struct oneib_error *err)
+static int write_json(const struct comparison *comparison, struct oneib_error *err)
 {
     json_t *document =
         json_pack("{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
-                  (int)!oneib_deviates(comparison->reading, &comparison->verification), "mads_sent",
-                  (json_int_t)oneib_fabric_mads_sent(comparison->reading->session.fabric), "held",
-                  (json_int_t)comparison->reading->snapshot.desired.held_count, "nodes",
-                  nodes_json(comparison->reading), "verification",
+                  (int)!oneib_deviates(comparison->view, &comparison->verification), "mads_sent",
+                  (json_int_t)oneib_fabric_mads_sent(comparison->view->fabric), "held",
+                  (json_int_t)comparison->view->snapshot->desired.held_count, "nodes",
+                  nodes_json(comparison->view), "verification",
                   oneib_verification_json(&comparison->places, &comparison->verification),
-                  "findings", oneib_json_findings(&comparison->reading->findings));
+                  "findings", oneib_json_findings(comparison->view->findings));
     if (document && comparison->qos.is_configured)
         json_object_set_new(document, "qos", qos_json(&comparison->qos));
-    if (document && comparison->reading->snapshot.vports.was_tried)
+    if (document && comparison->view->snapshot->vports.was_tried)
         json_object_set_new(document, "virtual_ports",
-                            vports_json(&comparison->reading->snapshot.vports));
+                            vports_json(&comparison->view->snapshot->vports));
     if (document && comparison->sm_was_asked)
         json_object_set_new(document, "ufm_virtual_ports", said_members_json(&comparison->said));
-    return oneib_json_write(document, err);
+    return oneib_json_render(document, &comparison->answer->out, err);
 }
 
 /* What it says proves nothing, and that it does not say anything is nobody's failure. */
 static void ask_about_virtual_ports(struct comparison *comparison)
 {
-    struct oneib_session *session = &comparison->reading->session;
-    const struct oneib_desired *desired = &comparison->reading->snapshot.desired;
+    const struct oneib_view *view = comparison->view;
+    const struct oneib_desired *desired = &comparison->view->snapshot->desired;
     oneib_auto(oneib_said_vports_clear) struct oneib_said_vports said = {0};
-    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere || !has_virtual_members(desired))
+    if (!oneib_sm_traits(view->config->sm.kind)->is_elsewhere || !has_virtual_members(desired))
         return;
     comparison->sm_was_asked = true;
-    if (oneib_sm_ask_vports(session->sm, &said, &comparison->said_error) == 0)
+    if (oneib_sm_ask_vports(view->sm, &said, &comparison->said_error) == 0)
         comparison->said = count_said_members(&said, desired);
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
-static void judge_file(struct oneib_reading *reading)
+static void judge_file(struct oneib_view *view)
 {
-    const struct oneib_snapshot *snapshot = &reading->snapshot;
-    const char *path = oneib_sm_place(reading->session.sm);
+    const struct oneib_snapshot *snapshot = view->snapshot;
+    const char *path = oneib_sm_place(view->sm);
     if (snapshot->seen.state != ONEIB_SEEN_NOTHING && snapshot->seen.state != ONEIB_SEEN_UNREADABLE)
         return;
     oneib_findings_note(
-        &reading->findings, ONEIB_VIOLATION, "partitions-unreadable",
+        view->findings, ONEIB_VIOLATION, "partitions-unreadable",
         "put it right with 'oneib sync', or 'oneib sync --force' when it was somebody else's",
         "%s %s: when opensm reads it next, it makes everybody a full member of "
         "the default partition",
         path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");
-    oneib_findings_sort(&reading->findings);
+    oneib_findings_sort(view->findings);
 }
 
 /* Of clusters that meet is told, and nothing else follows. */
 static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 {
-    struct oneib_reading *reading = comparison->reading;
+    struct oneib_view *view = comparison->view;
     oneib_auto(oneib_routes_clear) struct oneib_routes routes;
-    int outcome =
-        oneib_levels_verify(&reading->session.config, reading->session.fabric, &reading->snapshot,
-                            &reading->findings, &comparison->qos, &routes, err);
+    int outcome = oneib_levels_verify(view->config, view->fabric, view->snapshot, view->findings,
+                                      &comparison->qos, &routes, err);
     if (outcome == 0)
-        oneib_levels_judge_sharing(&reading->snapshot, &routes, &reading->findings);
-    oneib_findings_sort(&reading->findings);
+        oneib_levels_judge_sharing(view->snapshot, &routes, view->findings);
+    oneib_findings_sort(view->findings);
     return outcome;
 }
 
@@ -285,7 +287,7 @@ static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 static void note_stale_keys(struct comparison *comparison, const struct oneib_stale_key *keys,
                             size_t count)
 {
-    const struct oneib_subnet *subnet = &comparison->reading->snapshot.subnet;
+    const struct oneib_subnet *subnet = &comparison->view->snapshot->subnet;
     oneib_autotext struct oneib_text text = {0};
     oneib_places_append_port(&comparison->places, keys->port_guid, &text);
     oneib_text_printf(&text, " (0x%016" PRIx64 "): port %u of switch ", keys->port_guid,
@@ -296,7 +298,7 @@ static void note_stale_keys(struct comparison *comparison, const struct oneib_st
     oneib_text_append(&text, " that this host's port does not have");
     for (size_t i = 0; i < count; i++)
         oneib_text_printf(&text, "%s%s", i ? ", " : ": ", oneib_pkey_raw_shown(keys[i].pkey).text);
-    oneib_findings_note(&comparison->reading->findings, ONEIB_WARNING, "switch-key-stale",
+    oneib_findings_note(comparison->view->findings, ONEIB_WARNING, "switch-key-stale",
                         "root on this host can send with these keys; opensm does not remove them: "
                         "restart the switch when its hosts can be without it",
                         "%s", text.data);
@@ -306,71 +308,55 @@ static void note_stale_keys(struct comparison *comparison, const struct oneib_st
  * keys stand in the switches' tables, too: these are not compared. */
 static int judge_switches(struct comparison *comparison, struct oneib_error *err)
 {
-    struct oneib_reading *reading = comparison->reading;
+    struct oneib_view *view = comparison->view;
     oneib_auto(oneib_stale_keys_clear) struct oneib_stale_keys keys = {0};
     size_t end;
-    if (oneib_sm_traits(reading->session.config.sm.kind)->virtual_ports)
+    if (oneib_sm_traits(view->config->sm.kind)->virtual_ports)
         return 0;
-    if (oneib_fabric_read_stale_keys(reading->session.fabric, &reading->snapshot.subnet, &keys,
-                                     err) < 0)
+    if (oneib_fabric_read_stale_keys(view->fabric, &view->snapshot->subnet, &keys, err) < 0)
         return -1;
     for (size_t i = 0; i < keys.count; i = end) {
         end = i + ONEIB_RUN(at, i, keys.count, keys.items[at].port_guid == keys.items[i].port_guid);
         note_stale_keys(comparison, &keys.items[i], end - i);
     }
     if (keys.unanswered > 0)
-        oneib_print_note(
+        oneib_append_note(
+            &comparison->answer->err,
             "%zu questions about switches' ports were not answered: which P_Keys these "
             "keep is known in part",
             keys.unanswered);
-    oneib_findings_sort(&reading->findings);
+    oneib_findings_sort(view->findings);
     return 0;
 }
 
-static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
+static int compare(struct comparison *comparison, struct oneib_error *err)
 {
-    const struct oneib_snapshot *snapshot = &comparison->reading->snapshot;
-    judge_file(comparison->reading);
-    oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
-                               &comparison->reading->findings);
-    note_unproven(&snapshot->vports, &comparison->reading->findings);
-    oneib_places_make(snapshot, &comparison->reading->session.config, &comparison->places);
+    const struct oneib_snapshot *snapshot = comparison->view->snapshot;
+    judge_file(comparison->view);
+    oneib_vports_note_unserved(comparison->view->config, &snapshot->desired,
+                               comparison->view->findings);
+    note_unproven(&snapshot->vports, comparison->view->findings);
+    oneib_places_make(snapshot, comparison->view->config->site, comparison->view->has_daemon,
+                      &comparison->places);
     oneib_snapshot_verify(snapshot, &comparison->verification);
     if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);
-    return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
+    if (comparison->request->json)
+        return write_json(comparison, err);
+    write_text(comparison);
+    return 0;
 }
 
-static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
+int oneib_answer_verify(const struct oneib_request *request, struct oneib_view *view,
+                        struct oneib_answer *answer, enum oneib_exit *outcome,
+                        struct oneib_error *err)
 {
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &reading, err) < 0)
-        return ONEIB_EXIT_FAILURE;
-
-    struct comparison comparison = {.run = run, .reading = &reading};
-    enum oneib_exit status = ONEIB_EXIT_DONE;
-    if (compare_and_print(&comparison, err) < 0)
-        status = ONEIB_EXIT_FAILURE;
-    else if (oneib_deviates(&reading, &comparison.verification) || has_drift(&comparison.qos))
-        status = ONEIB_EXIT_DIFFERENCE;
+    struct comparison comparison = {.request = request, .view = view, .answer = answer};
+    const int status = compare(&comparison, err);
+    if (oneib_deviates(view, &comparison.verification) || has_drift(&comparison.qos))
+        *outcome = ONEIB_EXIT_DIFFERENCE;
     oneib_verification_clear(&comparison.verification);
     oneib_places_clear(&comparison.places);
     return status;
 }
-
-const struct oneib_verb oneib_verb_verify = {
-    .name = "verify",
-    .summary = "every port of the fabric against what OpenNebula wants",
-    .help = "usage: oneib verify [--json]\n"
-            "\n"
-            "Reads the P_Key table of every port and compares it with the desired partitions.\n"
-            "What nodes report it has from oneibd, where that runs: a virtual function that\n"
-            "is open and not granted is a violation. Writes nothing. Exits 1 when a port\n"
-            "deviates, removals are held, or a finding is a violation; where there are\n"
-            "traffic classes, also when lanes or service levels are not as they say.\n"
-            "\n"
-            "example:\n"
-            "  $ oneib verify && echo isolated\n",
-    .run = run_verify,
-};

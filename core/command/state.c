@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/state.h"
+#include "command/state.h"
 #include "base/memory.h"
+#include "command/view.h"
 #include "ib/guid.h"
-#include "oneib/command_read.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/json.h"
+#include "command/json.h"
 #include "base/cleanup.h"
+#include "command/output.h"
 #include "ib/dummy_mac.h"
-#include "oneib/output.h"
-#include <errno.h>
-#include <stdio.h>
 
 json_t *oneib_json_text(const char *string)
 {
@@ -98,24 +96,21 @@ json_t *oneib_json_findings(const struct oneib_findings *findings)
     return array;
 }
 
-int oneib_json_write(json_t *document, struct oneib_error *err)
+static int append_bytes(const char *bytes, size_t length, void *text)
 {
-    if (!document)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "no JSON can be made of what is to be said");
+    oneib_text_append_bytes(text, bytes, length);
+    return 0;
+}
+
+int oneib_json_render(json_t *document, struct oneib_text *text, struct oneib_error *err)
+{
     /* ASCII alone: a name that would steer a terminal cannot, even through jq. */
     const size_t style =
         JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12);
-    int status = json_dumpf(document, stdout, style);
-    if (status == 0 && (putchar('\n') == EOF || fflush(stdout) != 0))
-        status = -1;
+    const int status = document ? json_dump_callback(document, append_bytes, text, style) : -1;
     json_decref(document);
-    return status < 0 ? oneib_fail_errno(err, errno, "writing to standard output") : 0;
-}
-
-void oneib_json_write_error(const char *code, const char *text)
-{
-    struct oneib_error ignored;
-    oneib_json_write(
-        json_pack("{s:{s:s, s:o}}", "error", "code", code, "text", oneib_json_text(text)),
-        &ignored);
+    if (status < 0)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "no JSON can be made of what is to be said");
+    oneib_text_append(text, "\n");
+    return 0;
 }

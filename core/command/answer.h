@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The answers of the verbs that only read: list, show, hosts, plan and verify. Computed and written
+ * as text here, whoever asks: the command for itself, or oneibd for a command.
+ */
+#ifndef ONEIB_COMMAND_ANSWER_H
+#define ONEIB_COMMAND_ANSWER_H
+
+#include "base/exit.h"
+#include "base/text.h"
+#include "command/view.h"
+#include <stdint.h>
+
+enum oneib_question {
+    ONEIB_ASK_LIST,
+    ONEIB_ASK_SHOW,
+    ONEIB_ASK_HOSTS,
+    ONEIB_ASK_PLAN,
+    ONEIB_ASK_VERIFY,
+};
+#define ONEIB_QUESTIONS (ONEIB_ASK_VERIFY + 1)
+
+/* What is asked, and how the answer is to be written. */
+struct oneib_request {
+    enum oneib_question question;
+    bool json;           /* one JSON document on standard output */
+    bool color_out;      /* on standard output */
+    bool color_err;      /* on standard error */
+    bool adopt;          /* plan: with a lost ledger, what 'oneib sync --adopt' would do */
+    bool exit_code;      /* plan: DIFFERENCE when there is something to do */
+    const char *network; /* show: by its name; NULL: by its id */
+    uint32_t network_id;
+};
+
+struct oneib_answer {
+    struct oneib_text out; /* standard output */
+    struct oneib_text err; /* standard error */
+};
+
+/*
+ * Appends to *answer, which is zeroed before. DONE and DIFFERENCE leave *err alone. FAILURE: *err
+ * says why, and answer->out is to be left unread. plan changes view->snapshot's table to what may
+ * be written, and plan and verify add to view->findings.
+ */
+enum oneib_exit oneib_answer(const struct oneib_request *request, struct oneib_view *view,
+                             struct oneib_answer *answer, struct oneib_error *err);
+void oneib_answer_clear(struct oneib_answer *answer);
+
+/* ---- one each, for answer.c alone; -1: FAILURE ------------------------------------------------- */
+
+int oneib_answer_list(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err);
+int oneib_answer_show(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err);
+int oneib_answer_hosts(const struct oneib_request *request, struct oneib_view *view,
+                       struct oneib_answer *answer, enum oneib_exit *outcome,
+                       struct oneib_error *err);
+int oneib_answer_plan(const struct oneib_request *request, struct oneib_view *view,
+                      struct oneib_answer *answer, enum oneib_exit *outcome,
+                      struct oneib_error *err);
+int oneib_answer_verify(const struct oneib_request *request, struct oneib_view *view,
+                        struct oneib_answer *answer, enum oneib_exit *outcome,
+                        struct oneib_error *err);
+
+#endif
