@@ -31,6 +31,7 @@ static const struct {
     [ONEIB_OPTION_KEY] = {"key", true},
     [ONEIB_OPTION_LINKS] = {"links", false},
     [ONEIB_OPTION_CLUSTER] = {"cluster", true},
+    [ONEIB_OPTION_NO_DAEMON] = {"no-daemon", false},
 };
 
 /* Where the parser is. */

@@ -3,49 +3,86 @@
 #include "base/cleanup.h"
 #include "command/answer.h"
 #include "oneib/command_read.h"
+#include "oneib/control_client.h"
 #include "oneib/options.h"
 #include "oneib/print.h"
+#include <langinfo.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct oneib_request request_of(const struct oneib_run *run, enum oneib_question question)
+static struct oneib_command_request request_of(const struct oneib_run *run,
+                                               enum oneib_question question)
 {
-    return (struct oneib_request){
+    return (struct oneib_command_request){
         .question = question,
         .json = run->json,
         .color_out = run->color_out,
         .color_err = run->color_err,
         .adopt = oneib_given(run, ONEIB_OPTION_ADOPT),
         .exit_code = oneib_given(run, ONEIB_OPTION_EXIT_CODE),
+        .force = oneib_given(run, ONEIB_OPTION_FORCE),
+        .no_fabric = oneib_given(run, ONEIB_OPTION_NO_FABRIC),
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
 }
 
-static int print_answer(const struct oneib_answer *answer, struct oneib_error *err)
+/* False: no daemon is to be asked, or none is there. */
+static bool ask_daemon(const struct oneib_run *run, const struct oneib_command_request *request,
+                       struct oneib_command_answer *answer, enum oneib_exit *outcome,
+                       struct oneib_error *err)
+{
+    struct oneib_config config;
+    if (oneib_given(run, ONEIB_OPTION_NO_DAEMON))
+        return false;
+    *outcome = ONEIB_EXIT_FAILURE;
+    if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &config, err) < 0)
+        return true;
+    const enum oneib_control_outcome asked =
+        oneib_control_ask(&config, request, answer, outcome, err);
+    oneib_config_clear(&config);
+    return asked != ONEIB_CONTROL_NOBODY;
+}
+
+static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
+                                    enum oneib_exit outcome, struct oneib_error *err)
 {
     fputs(answer->err.data ? answer->err.data : "", stderr);
-    return oneib_write_out(&answer->out, err);
+    if (outcome != ONEIB_EXIT_FAILURE && oneib_write_out(&answer->out, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    fputs(answer->end.data ? answer->end.data : "", stderr);
+    return outcome;
 }
 
 /* Reads everything here, and answers. */
-static enum oneib_exit answer(const struct oneib_run *run, const struct oneib_request *request,
-                              enum oneib_read_fabric fabric, struct oneib_error *err)
+static enum oneib_exit answer_here(const struct oneib_run *run,
+                                   const struct oneib_command_request *request,
+                                   enum oneib_read_fabric fabric,
+                                   struct oneib_command_answer *answer, struct oneib_error *err)
 {
-    oneib_auto(oneib_answer_clear) struct oneib_answer answer = {0};
     oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, fabric, oneib_given(run, ONEIB_OPTION_FORCE), &reading, err) < 0)
+    if (oneib_read_all(run, fabric, request->force, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const enum oneib_exit outcome = oneib_answer(request, &reading.view, &answer, err);
+    const enum oneib_exit outcome = oneib_command_answer(request, &reading.view, answer, err);
     if (outcome == ONEIB_EXIT_FAILURE)
-        oneib_text_clear(&answer.out);
-    if (print_answer(&answer, err) < 0)
-        return ONEIB_EXIT_FAILURE;
+        oneib_text_clear(&answer->out);
     return outcome;
+}
+
+static enum oneib_exit print_answer_of(const struct oneib_run *run,
+                                       const struct oneib_command_request *request, bool by_daemon,
+                                       enum oneib_read_fabric fabric, struct oneib_error *err)
+{
+    oneib_auto(oneib_command_answer_clear) struct oneib_command_answer answer = {0};
+    enum oneib_exit outcome;
+    if (!by_daemon || !ask_daemon(run, request, &answer, &outcome, err))
+        outcome = answer_here(run, request, fabric, &answer, err);
+    return print_answer(&answer, outcome, err);
 }
 
 static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
 {
-    const struct oneib_request request = request_of(run, ONEIB_ASK_LIST);
-    return answer(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
+    const struct oneib_command_request request = request_of(run, ONEIB_ASK_LIST);
+    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 /* A word of digits is an id, whatever networks are called. */
@@ -56,71 +93,75 @@ static bool is_number(const char *word)
 
 static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_request request = request_of(run, ONEIB_ASK_SHOW);
+    struct oneib_command_request request = request_of(run, ONEIB_ASK_SHOW);
     const char *word = run->words[0];
     uint64_t id = 0;
     if (*word == '\0')
         return oneib_usage(run->verb, err, "missing argument ID or NAME");
+    if (strlen(word) >= sizeof request.network)
+        return oneib_usage(run->verb, err, "NAME is longer than any network's");
     if (!is_number(word))
-        request.network = word;
+        memcpy(request.network, word, strlen(word) + 1);
     else if (oneib_usage_number(run->verb, "ID", word, INT32_MAX, &id, err))
         return ONEIB_EXIT_USAGE;
     request.network_id = (uint32_t)id;
-    return answer(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
+    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
 {
-    const struct oneib_request request = request_of(run, ONEIB_ASK_HOSTS);
-    return answer(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
+    const struct oneib_command_request request = request_of(run, ONEIB_ASK_HOSTS);
+    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
 {
-    const struct oneib_request request = request_of(run, ONEIB_ASK_PLAN);
-    return answer(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
+    const struct oneib_command_request request = request_of(run, ONEIB_ASK_PLAN);
+    return print_answer_of(run, &request, false, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
 {
-    const struct oneib_request request = request_of(run, ONEIB_ASK_VERIFY);
-    return answer(run, &request, ONEIB_FABRIC_NEEDED, err);
+    const struct oneib_command_request request = request_of(run, ONEIB_ASK_VERIFY);
+    return print_answer_of(run, &request, false, ONEIB_FABRIC_NEEDED, err);
 }
 
 const struct oneib_verb oneib_verb_list = {
     .name = "list",
     .summary = "virtual clusters: P_Key, VMs, hosts, state on the fabric",
-    .help = "usage: oneib list [--no-fabric] [--json]\n"
+    .help = "usage: oneib list [--no-daemon] [--no-fabric] [--json]\n"
             "\n"
             "One line for each virtual cluster. OWNER is user:group, VMS those that are\n"
             "members, REFUSED those that are on a host and get nothing there ('oneib show'\n"
             "says why). STATE is the fabric's word: what the ports hold. Exits 1 when they\n"
             "cannot be read.\n"
             "\n"
+            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
             "  --no-fabric  do not ask the fabric; STATE then compares with opensm's file\n"
             "\n"
             "example:\n"
             "  $ oneib list --no-fabric\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON) | ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
     .run = run_list,
 };
 
 const struct oneib_verb oneib_verb_show = {
     .name = "show",
     .summary = "one virtual cluster: its VMs, which are in force, and why not",
-    .help = "usage: oneib show ID|NAME [--no-fabric] [--json]\n"
+    .help = "usage: oneib show ID|NAME [--no-daemon] [--no-fabric] [--json]\n"
             "\n"
             "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
             "each VM whether its port holds the key, or why not; VF what its host's node\n"
             "reports: 'none' where it reports no virtual function, 'unknown' where it does\n"
             "not report. Only findings about this cluster are shown.\n"
             "\n"
+            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
             "  --no-fabric  do not ask the fabric\n"
             "\n"
             "example:\n"
             "  $ oneib show 12\n"
             "  $ oneib show red\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON) | ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
     .required = {"ID or NAME"},
     .words_max = 1,
     .run = run_show,
@@ -129,18 +170,19 @@ const struct oneib_verb oneib_verb_show = {
 const struct oneib_verb oneib_verb_hosts = {
     .name = "hosts",
     .summary = "hosts: adapter ports, virtual functions, switch, and what is wrong",
-    .help = "usage: oneib hosts [--no-fabric] [--json]\n"
+    .help = "usage: oneib hosts [--no-daemon] [--no-fabric] [--json]\n"
             "\n"
             "A line for each port of each host. USED, FREE and VFS count the host's virtual\n"
             "functions; FREE is what the scheduler is told (IB_VFS_FREE). P_KEYS: entries of\n"
             "the port's table in use, and how many it holds. NODE: whether its service reports\n"
             "to oneibd; --json has the VFs that it reports. What is wrong stands below.\n"
             "\n"
+            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
             "  --no-fabric  do not ask the fabric: no SWITCH, no P_KEYS\n"
             "\n"
             "example:\n"
             "  $ oneib hosts\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON) | ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
     .run = run_hosts,
 };
 

@@ -66,6 +66,20 @@ static int open_post(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
+/* For people: partitions do not wait for it. */
+static void open_control(struct oneib_daemon *daemon)
+{
+    const struct oneib_control_options options = {.path = daemon->config.daemon.control,
+                                                  .readers = daemon->config.daemon.readers,
+                                                  ONEIB_CONTROL_BOUNDS};
+    struct oneib_error failure;
+    if (daemon->control || is_none(options.path))
+        return;
+    daemon->control = oneib_control_open(&options, &failure);
+    if (!daemon->control)
+        oneib_log(ONEIB_LOG_WARNING, "oneib is not answered: %s", failure.text);
+}
+
 /* What `before` (NULL: nobody) has already is left to it, for now. */
 static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemon *before,
                            struct oneib_error *err)
@@ -94,6 +108,8 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
 static void close_everything(struct oneib_daemon *daemon)
 {
     oneib_http_stop(daemon->http);
+    oneib_control_close(daemon->control);
+    oneib_partition_table_clear(&daemon->wanted);
     oneib_post_close(daemon->post);
     oneib_nodes_clear(&daemon->nodes);
     oneib_identities_clear(&daemon->identities);
@@ -138,6 +154,7 @@ static void begin(struct oneib_daemon *daemon)
     oneib_stream_health_begin(&daemon->stream_health);
     daemon->sm = ONEIB_SM_NONE;
     daemon->queue.everything = true;
+    open_control(daemon);
 }
 
 int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path, struct oneib_error *err)
@@ -171,6 +188,11 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     if (!to->http && same_metrics(from, to)) {
         to->http = from->http;
         from->http = NULL;
+    }
+    if (from->control &&
+        oneib_control_is(from->control, to->config.daemon.control, to->config.daemon.readers)) {
+        to->control = from->control;
+        from->control = NULL;
     }
     if (!to->post) {
         to->post = from->post;
@@ -329,7 +351,7 @@ static void judge_stream(struct oneib_daemon *daemon)
 
 static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
 {
-    struct pollfd descriptors[3];
+    struct pollfd descriptors[4];
     size_t count = 0;
     if (daemon->events) {
         int fds[2];
@@ -338,6 +360,9 @@ static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
             descriptors[count] = (struct pollfd){.fd = fds[count], .events = POLLIN};
     }
     descriptors[count++] = (struct pollfd){.fd = oneib_post_fd(daemon->post), .events = POLLIN};
+    if (oneib_daemon_can_answer(daemon))
+        descriptors[count++] =
+            (struct pollfd){.fd = oneib_control_fd(daemon->control), .events = POLLIN};
     oneib_signals_poll(descriptors, count, wait_ms);
 }
 
@@ -446,6 +471,7 @@ static void tell_hosts_that_wait(struct oneib_daemon *daemon)
 static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_daemon_alive(daemon);
+    oneib_daemon_answer(daemon);
     note_what_waited(daemon);
     oneib_daemon_listen(daemon);
     oneib_daemon_hear(daemon);

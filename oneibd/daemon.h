@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "fabric/fabric.h"
 #include "oneibd/allowance.h"
+#include "oneibd/control.h"
 #include "oneibd/daemon_report.h"
 #include "oneibd/entry.h"
 #include "oneibd/host_keys.h"
@@ -99,7 +100,12 @@ struct oneib_daemon {
     double vports_at;
     bool ports_are_new; /* the fabric was read in this turn */
     bool gated;         /* snapshot.desired.table lacks, or still has, what waits for nodes */
-    bool has_heard;     /* nodes have had time to report since the start */
+    struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
+    double subnet_read_ms;         /* when snapshot.subnet was read last */
+    bool is_computed;              /* snapshot.desired is of snapshot.cloud as it is */
+    bool wanted_known;             /* it has gone through the gate: */
+    struct oneib_partition_table wanted; /* what it was before */
+    bool has_heard;                      /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
@@ -256,6 +262,13 @@ void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
 void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id);
 /* Whether it is not written to for now, for that has failed. */
 bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id);
+
+/* daemon_answer.c: answers those who ask at the control socket, some at a time. */
+void oneib_daemon_answer(struct oneib_daemon *daemon);
+/* Whether it could: else nobody waits for them. */
+bool oneib_daemon_can_answer(const struct oneib_daemon *daemon);
+/* snapshot.desired.table is about to become what may be written: what it was is kept for answers. */
+void oneib_daemon_keep_wanted(struct oneib_daemon *daemon);
 
 /* health.c: metrics and health, filled in and published. */
 void oneib_daemon_publish(struct oneib_daemon *daemon);

@@ -685,6 +685,7 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
     free(snapshots.items);
     daemon->gated = gate.kept + gate.withheld > 0;
     daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
+    oneib_daemon_keep_wanted(daemon);
     oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table);
 }
 

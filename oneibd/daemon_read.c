@@ -46,6 +46,8 @@ int oneib_daemon_read_at(struct oneib_daemon *daemon, const struct oneib_work_qu
     const int status = oneib_cache_refresh(daemon->one, &options, queue, &daemon->snapshot.cloud,
                                            &daemon->snapshot.findings, changed, err);
     oneib_signals_block();
+    if (status == 0 && *changed)
+        daemon->is_computed = false; /* what follows from it is another cloud's */
     return status;
 }
 

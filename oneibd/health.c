@@ -77,7 +77,7 @@ static void count_dropped(struct oneib_daemon *daemon)
 
 void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
-    if (daemon->has_cloud && daemon->snapshot.desired.table.count > 0)
+    if (daemon->is_computed && daemon->snapshot.desired.table.count > 0)
         count_cloud(daemon);
     count_events(daemon);
     count_dropped(daemon);

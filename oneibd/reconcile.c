@@ -243,6 +243,8 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         return -1;
     }
     daemon->file_is_ahead = false;
+    if (result.outcome != ONEIB_UNCHANGED)
+        daemon->subnet_read_ms = oneib_now_ms();
     note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
     return 0;
 }
@@ -275,9 +277,12 @@ static void close_fabric(struct oneib_daemon *daemon)
 
 int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    if (open_fabric(daemon, err) < 0)
+    if (open_fabric(daemon, err) < 0) {
+        daemon->snapshot.subnet_error = *err;
         return -1;
+    }
     take_reports(daemon);
+    daemon->subnet_read_ms = oneib_now_ms();
     oneib_snapshot_read_subnet(&daemon->config, daemon->fabric, &daemon->snapshot);
     oneib_sm_doubt(daemon->manager);
     if (!daemon->snapshot.subnet_known) {
@@ -307,7 +312,10 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
     oneib_daemon_settle_keys(daemon);
-    if (oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) < 0)
+    daemon->wanted_known = false;
+    daemon->is_computed =
+        oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) == 0;
+    if (!daemon->is_computed)
         return -1;
     if (daemon->snapshot.seen.state == ONEIB_SEEN_OURS)
         daemon->owns_file = true;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/answer.h"
 
-enum oneib_exit oneib_answer(const struct oneib_request *request, struct oneib_view *view,
-                             struct oneib_answer *answer, struct oneib_error *err)
+enum oneib_exit oneib_command_answer(const struct oneib_command_request *request,
+                                     struct oneib_view *view, struct oneib_command_answer *answer,
+                                     struct oneib_error *err)
 {
-    static int (*const answers[])(const struct oneib_request *request, struct oneib_view *view,
-                                  struct oneib_answer *answer, enum oneib_exit *outcome,
-                                  struct oneib_error *err) = {
+    static int (*const answers[])(const struct oneib_command_request *request,
+                                  struct oneib_view *view, struct oneib_command_answer *answer,
+                                  enum oneib_exit *outcome, struct oneib_error *err) = {
         [ONEIB_ASK_LIST] = oneib_answer_list,     [ONEIB_ASK_SHOW] = oneib_answer_show,
         [ONEIB_ASK_HOSTS] = oneib_answer_hosts,   [ONEIB_ASK_PLAN] = oneib_answer_plan,
         [ONEIB_ASK_VERIFY] = oneib_answer_verify,
@@ -16,8 +17,9 @@ enum oneib_exit oneib_answer(const struct oneib_request *request, struct oneib_v
                                                                                 : outcome;
 }
 
-void oneib_answer_clear(struct oneib_answer *answer)
+void oneib_command_answer_clear(struct oneib_command_answer *answer)
 {
     oneib_text_clear(&answer->out);
     oneib_text_clear(&answer->err);
+    oneib_text_clear(&answer->end);
 }

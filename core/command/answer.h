@@ -20,21 +20,28 @@ enum oneib_question {
 };
 #define ONEIB_QUESTIONS (ONEIB_ASK_VERIFY + 1)
 
+/* OpenNebula's names have 128 characters at most, of 4 bytes each. */
+#define ONEIB_NETWORK_NAME_SIZE 520
+
 /* What is asked, and how the answer is to be written. */
-struct oneib_request {
+struct oneib_command_request {
     enum oneib_question question;
-    bool json;           /* one JSON document on standard output */
-    bool color_out;      /* on standard output */
-    bool color_err;      /* on standard error */
-    bool adopt;          /* plan: with a lost ledger, what 'oneib sync --adopt' would do */
-    bool exit_code;      /* plan: DIFFERENCE when there is something to do */
-    const char *network; /* show: by its name; NULL: by its id */
+    bool json;      /* one JSON document on standard output */
+    bool color_out; /* on standard output */
+    bool color_err; /* on standard error */
+    bool adopt;     /* plan: with a lost ledger, what 'oneib sync --adopt' would do */
+    bool exit_code; /* plan: DIFFERENCE when there is something to do */
+    bool force;     /* plan: what 'oneib sync --force' would do; whoever makes the view heeds it */
+    bool no_fabric; /* what ports hold is left aside; likewise */
+    bool utf8;      /* the terminal's characters; likewise (LC_CTYPE) */
+    char network[ONEIB_NETWORK_NAME_SIZE]; /* show: by its name; "": by its id */
     uint32_t network_id;
 };
 
-struct oneib_answer {
+struct oneib_command_answer {
     struct oneib_text out; /* standard output */
     struct oneib_text err; /* standard error */
+    struct oneib_text end; /* standard error, after the end of standard output: who answered */
 };
 
 /*
@@ -42,26 +49,27 @@ struct oneib_answer {
  * says why, and answer->out is to be left unread. plan changes view->snapshot's table to what may
  * be written, and plan and verify add to view->findings.
  */
-enum oneib_exit oneib_answer(const struct oneib_request *request, struct oneib_view *view,
-                             struct oneib_answer *answer, struct oneib_error *err);
-void oneib_answer_clear(struct oneib_answer *answer);
+enum oneib_exit oneib_command_answer(const struct oneib_command_request *request,
+                                     struct oneib_view *view, struct oneib_command_answer *answer,
+                                     struct oneib_error *err);
+void oneib_command_answer_clear(struct oneib_command_answer *answer);
 
 /* ---- one each, for answer.c alone; -1: FAILURE ------------------------------------------------- */
 
-int oneib_answer_list(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_list(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err);
-int oneib_answer_show(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_show(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err);
-int oneib_answer_hosts(const struct oneib_request *request, struct oneib_view *view,
-                       struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_hosts(const struct oneib_command_request *request, struct oneib_view *view,
+                       struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err);
-int oneib_answer_plan(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_plan(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err);
-int oneib_answer_verify(const struct oneib_request *request, struct oneib_view *view,
-                        struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_verify(const struct oneib_command_request *request, struct oneib_view *view,
+                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                         struct oneib_error *err);
 
 #endif

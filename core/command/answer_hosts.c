@@ -17,10 +17,11 @@
 
 /* What there is to say of all hosts. */
 struct survey {
-    const struct oneib_request *request;
-    struct oneib_answer *answer;
+    const struct oneib_command_request *request;
+    struct oneib_command_answer *answer;
     struct oneib_view *view;
-    struct oneib_leaves leaves;
+    const struct oneib_leaves *leaves;
+    struct oneib_leaves found;                 /* owned; empty where the view has leaves */
     struct oneib_hosts_attributes attributes;  /* the numbers of IB_VFS_FREE */
     const struct oneib_subnet_port **switches; /* owned: their ports 0 */
     size_t switch_count;
@@ -159,7 +160,7 @@ static void add_nothing(struct oneib_table *table, size_t columns)
 static void add_switch(struct oneib_table *table, const struct survey *survey,
                        const struct oneib_hca_port *port)
 {
-    const oneib_guid guid = oneib_leaf_of(&survey->leaves, port->port_guid);
+    const oneib_guid guid = oneib_leaf_of(survey->leaves, port->port_guid);
     const char *name = switch_name(survey, guid);
     char text[ONEIB_GUID_TEXT_SIZE] = "-";
     if (guid)
@@ -253,7 +254,7 @@ static void write_text(const struct survey *survey)
 static json_t *port_json(const struct survey *survey, const struct oneib_hca_port *port)
 {
     const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
-    const oneib_guid leaf = oneib_leaf_of(&survey->leaves, port->port_guid);
+    const oneib_guid leaf = oneib_leaf_of(survey->leaves, port->port_guid);
     const bool known = found && found->answered;
     return json_pack(
         "{s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o}", "device", oneib_json_text(port->device), "port",
@@ -335,9 +336,13 @@ static void find_leaves(struct survey *survey)
 {
     const struct oneib_snapshot *snapshot = survey->view->snapshot;
     struct oneib_error failure;
-    if (snapshot->subnet_known &&
-        oneib_leaves_find(survey->view->fabric, &snapshot->cloud, &snapshot->subnet,
-                          &survey->leaves, &failure) < 0)
+    survey->leaves = &survey->found;
+    if (!snapshot->subnet_known)
+        return;
+    if (survey->view->leaves)
+        survey->leaves = survey->view->leaves;
+    else if (oneib_leaves_find(survey->view->fabric, &snapshot->cloud, &snapshot->subnet,
+                               &survey->found, &failure) < 0)
         oneib_append_note(&survey->answer->err, "%s", failure.text);
 }
 
@@ -368,13 +373,13 @@ static void count_vfs(struct survey *survey)
                                          .records = heard->nodes[i].records,
                                          .record_count = heard->nodes[i].record_count};
     const struct oneib_node_table table = {said, heard->count};
-    oneib_host_attributes_compute(&survey->view->snapshot->cloud, &table, survey->leaves.items,
-                                  survey->leaves.count, &survey->attributes);
+    oneib_host_attributes_compute(&survey->view->snapshot->cloud, &table, survey->leaves->items,
+                                  survey->leaves->count, &survey->attributes);
     free(said);
 }
 
-int oneib_answer_hosts(const struct oneib_request *request, struct oneib_view *view,
-                       struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_hosts(const struct oneib_command_request *request, struct oneib_view *view,
+                       struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err)
 {
     struct survey survey = {.request = request, .view = view, .answer = answer};
@@ -389,7 +394,7 @@ int oneib_answer_hosts(const struct oneib_request *request, struct oneib_view *v
         write_text(&survey);
     free(survey.switches);
     oneib_host_attributes_clear(&survey.attributes);
-    oneib_leaves_clear(&survey.leaves);
+    oneib_leaves_clear(&survey.found);
     *outcome = ONEIB_EXIT_DONE;
     return status;
 }

@@ -84,15 +84,15 @@ static int write_json(const struct oneib_states *states, const struct oneib_find
                              text, err);
 }
 
-int oneib_answer_list(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_list(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err)
 {
     int status = 0;
     if (!request->json)
         oneib_append_findings(&answer->err, request->color_err, view->findings);
     oneib_auto(oneib_states_clear) struct oneib_states states;
-    oneib_states_make(view->snapshot, &states);
+    oneib_states_make(view, &states);
     if (request->json)
         status = write_json(&states, view->findings, &answer->out, err);
     else

@@ -8,9 +8,9 @@
 
 /* All that a plan says. */
 struct plan {
-    const struct oneib_request *request;
+    const struct oneib_command_request *request;
     const struct oneib_view *view;
-    struct oneib_answer *answer;
+    struct oneib_command_answer *answer;
     struct oneib_places places;
     struct oneib_changes changes; /* from the file in force to the desired table */
     size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
@@ -330,8 +330,8 @@ static void make_plan(struct plan *plan)
     count_wrong_ports(plan);
 }
 
-int oneib_answer_plan(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_plan(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err)
 {
     struct plan plan = {.request = request, .view = view, .answer = answer};

@@ -16,8 +16,8 @@
 
 /* Everything that the printing of one cluster needs. */
 struct subject {
-    const struct oneib_request *request;
-    struct oneib_answer *answer;
+    const struct oneib_command_request *request;
+    struct oneib_command_answer *answer;
     const struct oneib_snapshot *snapshot;
     const struct oneib_cluster *cluster;
     const struct oneib_network *network; /* NULL when it is gone */
@@ -560,8 +560,8 @@ static int write_json(const struct subject *subject, struct oneib_error *err)
         &subject->answer->out, err);
 }
 
-static int write_cluster(const struct oneib_request *request, const struct oneib_view *view,
-                         const struct oneib_cluster *cluster, struct oneib_answer *answer,
+static int write_cluster(const struct oneib_command_request *request, const struct oneib_view *view,
+                         const struct oneib_cluster *cluster, struct oneib_command_answer *answer,
                          struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = view->snapshot;
@@ -577,7 +577,7 @@ static int write_cluster(const struct oneib_request *request, const struct oneib
     };
     int status = 0;
     oneib_places_make(snapshot, view->config->site, view->has_daemon, &subject.places);
-    oneib_states_make(snapshot, &subject.states);
+    oneib_states_make(view, &subject.states);
     if (request->json)
         status = write_json(&subject, err);
     else
@@ -587,13 +587,13 @@ static int write_cluster(const struct oneib_request *request, const struct oneib
     return status;
 }
 
-int oneib_answer_show(const struct oneib_request *request, struct oneib_view *view,
-                      struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_show(const struct oneib_command_request *request, struct oneib_view *view,
+                      struct oneib_command_answer *answer, enum oneib_exit *outcome,
                       struct oneib_error *err)
 {
     const struct oneib_snapshot *snapshot = view->snapshot;
     uint32_t id = request->network_id;
-    if (request->network && oneib_pick_network(&snapshot->cloud, request->network, &id, err) < 0)
+    if (*request->network && oneib_pick_network(&snapshot->cloud, request->network, &id, err) < 0)
         return -1;
     const struct oneib_cluster *cluster = oneib_desired_cluster(&snapshot->desired, id);
     if (!cluster)

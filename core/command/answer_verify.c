@@ -151,8 +151,8 @@ static json_t *said_members_json(const struct said_members *said)
 }
 
 struct comparison {
-    const struct oneib_request *request;
-    struct oneib_answer *answer;
+    const struct oneib_command_request *request;
+    struct oneib_command_answer *answer;
     struct oneib_view *view;
     struct oneib_places places;
     struct oneib_verification verification;
@@ -338,7 +338,7 @@ static int compare(struct comparison *comparison, struct oneib_error *err)
     note_unproven(&snapshot->vports, comparison->view->findings);
     oneib_places_make(snapshot, comparison->view->config->site, comparison->view->has_daemon,
                       &comparison->places);
-    oneib_snapshot_verify(snapshot, &comparison->verification);
+    oneib_snapshot_verify(snapshot, comparison->view->may_be_written, &comparison->verification);
     if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);
@@ -348,8 +348,8 @@ static int compare(struct comparison *comparison, struct oneib_error *err)
     return 0;
 }
 
-int oneib_answer_verify(const struct oneib_request *request, struct oneib_view *view,
-                        struct oneib_answer *answer, enum oneib_exit *outcome,
+int oneib_answer_verify(const struct oneib_command_request *request, struct oneib_view *view,
+                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                         struct oneib_error *err)
 {
     struct comparison comparison = {.request = request, .view = view, .answer = answer};

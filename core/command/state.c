@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/state.h"
 #include "base/memory.h"
-#include "command/view.h"
 #include "ib/guid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +28,14 @@ static void note_deviation(uint8_t *keys, const struct oneib_deviation *deviatio
     }
 }
 
-void oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states)
+void oneib_states_make(const struct oneib_view *view, struct oneib_states *states)
 {
+    const struct oneib_snapshot *snapshot = view->snapshot;
     *states = (struct oneib_states){.snapshot = snapshot};
     states->keys = oneib_alloc(KEYS, sizeof *states->keys);
     if (!snapshot->subnet_known)
         return;
-    oneib_snapshot_verify(snapshot, &states->verification);
+    oneib_snapshot_verify(snapshot, view->may_be_written, &states->verification);
     for (size_t i = 0; i < states->verification.count; i++)
         note_deviation(states->keys, &states->verification.items[i]);
 }

@@ -4,8 +4,8 @@
 #define ONEIB_COMMAND_STATE_H
 
 #include "command/output.h"
+#include "command/view.h"
 #include "partitions/subnet.h"
-#include "sync/sync.h"
 #include <stdint.h>
 
 enum oneib_cluster_state {
@@ -32,7 +32,7 @@ struct oneib_states {
     uint8_t *keys;                          /* owned; what is wrong with each of the 2^15 keys */
 };
 
-void oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states);
+void oneib_states_make(const struct oneib_view *view, struct oneib_states *states);
 void oneib_states_clear(struct oneib_states *states);
 
 enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,

@@ -21,7 +21,7 @@ bool oneib_fabric_failed(const struct oneib_snapshot *snapshot)
 void oneib_append_reports_age(const struct oneib_view *view, const char *columns,
                               struct oneib_text *text)
 {
-    if (view->heard_error->code == ONEIB_ERROR_NONE)
+    if (view->heard_error->code == ONEIB_ERROR_NONE && !view->is_live)
         oneib_text_printf(text,
                           "\n%s: as nodes had reported when oneibd wrote it down, %.1f s ago\n",
                           columns, view->heard->age_s);

@@ -9,6 +9,7 @@
 #include "fabric/fabric.h"
 #include "sm/sm.h"
 #include "sync/heard.h"
+#include "sync/leaves.h"
 #include "sync/sync.h"
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,6 +24,11 @@ struct oneib_view {
     const struct oneib_heard *heard; /* what nodes have reported */
     const struct oneib_error *heard_error; /* why that is not known; code NONE: it is */
     bool has_daemon;                       /* an oneibd keeps these partitions */
+    bool is_live;                          /* what nodes have reported is as of now */
+    const struct oneib_leaves *leaves;     /* where hosts are linked; NULL: hosts looks */
+    /* What of the desired table oneibd may write by what nodes have reported; NULL: the command
+     * asks, which hears none. */
+    const struct oneib_partition_table *may_be_written;
 };
 
 /* The result of sync and verify: isolation could be broken, or is not what OpenNebula wants. */
@@ -35,7 +41,7 @@ enum oneib_exit oneib_exit_of_view(const struct oneib_view *view);
 bool oneib_fabric_failed(const struct oneib_snapshot *snapshot);
 
 /* A line that says how old is what nodes have reported; columns: those that show it. Nothing where
- * nobody hears nodes. */
+ * nobody hears nodes, or it is not old. */
 void oneib_append_reports_age(const struct oneib_view *view, const char *columns,
                               struct oneib_text *text);
 /* In seconds; null where nobody hears nodes. */

@@ -240,6 +240,12 @@ struct oneib_config {
         /* daemon.key: the file with the daemon's secret keys, made when it is absent; default
          * /var/lib/oneib/daemon.key */
         char *key;
+        /* daemon.control: the socket at which oneib asks the daemon, or "none"; default
+         * /run/oneibd/control */
+        char *control;
+        /* daemon.readers: the group that may ask there, besides root and the daemon's own; default
+         * "oneadmin" */
+        char *readers;
     } daemon;
 
     /* On a node: what its drivers, probe and oneib-node go by. */

@@ -104,6 +104,17 @@ static const char *check_listen(const char *string)
     return "must be ADDRESS:PORT, or \"none\"";
 }
 
+static const char *check_group(const char *string)
+{
+    return *string && !string[strcspn(string, ": \t\n,/")] ? NULL : "must be the name of a group";
+}
+
+static const char *check_control(const char *string)
+{
+    return strcmp(string, "none") == 0 || *string == '/' ? NULL
+                                                         : "must be an absolute path, or \"none\"";
+}
+
 static const char *check_grants(const char *string)
 {
     static const char scheme[] = "tcp://";
@@ -335,6 +346,10 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"daemon", "address", ONEIB_CONFIG_STRING, FIELD(daemon.address), .check = check_address},
     {"daemon", "key", ONEIB_CONFIG_STRING, FIELD(daemon.key), .check = check_path,
      .default_string = "/var/lib/oneib/daemon.key"},
+    {"daemon", "control", ONEIB_CONFIG_STRING, FIELD(daemon.control), .check = check_control,
+     .default_string = "/run/oneibd/control"},
+    {"daemon", "readers", ONEIB_CONFIG_STRING, FIELD(daemon.readers), .check = check_group,
+     .default_string = "oneadmin"},
 
     {"node", "libvirt", ONEIB_CONFIG_STRING, FIELD(node.libvirt), .check = check_libvirt,
      .default_string = "qemu:///system"},

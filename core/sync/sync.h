@@ -80,9 +80,13 @@ void oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot 
  */
 void oneib_snapshot_leave_to_daemon(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
                                     size_t *left);
-/* oneib_subnet_verify() against snapshot->desired.table, for readers: of each deviation that such a
- * `oneib sync` would not put right is_daemons is true. The subnet is known. */
+/*
+ * oneib_subnet_verify() against snapshot->desired.table, for readers: is_daemons is true of each
+ * deviation that `may_be_written` does not put right. That is what a daemon's gate has left of the
+ * table; NULL: what such a `oneib sync` would write. The subnet is known.
+ */
 void oneib_snapshot_verify(const struct oneib_snapshot *snapshot,
+                           const struct oneib_partition_table *may_be_written,
                            struct oneib_verification *verification);
 /*
  * Reads the ledger again into the snapshot; what follows from it is oneib_snapshot_update()'s.

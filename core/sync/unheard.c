@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/order.h"
 #include "cluster/grants.h"
 #include "sync/sync.h"
@@ -41,25 +42,52 @@ static bool has(const struct oneib_verification *verification,
         const struct oneib_deviation *other = &verification->items[i];
         if (other->port_guid != deviation->port_guid)
             return false;
-        if (other->kind == deviation->kind && other->expected == deviation->expected)
+        if (other->kind == deviation->kind && other->expected == deviation->expected &&
+            other->found == deviation->found)
             return true;
     }
     return false;
 }
 
+static bool is_lack(const struct oneib_deviation *deviation)
+{
+    return deviation->kind == ONEIB_KEY_ABSENT || deviation->kind == ONEIB_KEY_NARROWED;
+}
+
+/* What a port keeps by the daemon's order, until its node has closed, is right as it is. */
+static void drop_retained(const struct oneib_verification *of_writer,
+                          struct oneib_verification *verification)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct oneib_deviation *deviation = &verification->items[i];
+        if (is_lack(deviation) || has(of_writer, deviation))
+            verification->items[kept++] = *deviation;
+        else if (oneib_deviation_is_violation(deviation->kind))
+            verification->violations--;
+        else
+            verification->differences--;
+    }
+    verification->count = kept;
+}
+
 void oneib_snapshot_verify(const struct oneib_snapshot *snapshot,
+                           const struct oneib_partition_table *may_be_written,
                            struct oneib_verification *verification)
 {
-    struct oneib_gate gate;
-    oneib_autoverification struct oneib_verification of_command = {0};
-    compute_gate(snapshot, &gate);
+    oneib_auto(oneib_gate_clear) struct oneib_gate gate = {0};
+    oneib_autoverification struct oneib_verification of_writer = {0};
+    const bool is_daemons = may_be_written != NULL;
+    if (!may_be_written) {
+        compute_gate(snapshot, &gate);
+        may_be_written = &gate.table;
+    }
     oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, verification);
-    oneib_subnet_verify(&snapshot->subnet, &gate.table, &of_command);
+    oneib_subnet_verify(&snapshot->subnet, may_be_written, &of_writer);
     for (size_t i = 0; i < verification->count; i++) {
         struct oneib_deviation *deviation = &verification->items[i];
-        deviation->is_daemons =
-            (deviation->kind == ONEIB_KEY_ABSENT || deviation->kind == ONEIB_KEY_NARROWED) &&
-            !has(&of_command, deviation);
+        deviation->is_daemons = is_lack(deviation) && !has(&of_writer, deviation);
     }
-    oneib_gate_clear(&gate);
+    if (is_daemons)
+        drop_retained(&of_writer, verification);
 }

@@ -103,8 +103,9 @@ static int write_config(struct lab *lab, const struct place *place, const struct
     snprintf(address, sizeof address, "\"tcp://%s\"", place->grants);
     oneib_text_printf(&config,
                       "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
-                      "  key = \"%s/%s\";\n",
-                      place->metrics, place->grants, lab->directory, place->key);
+                      "  key = \"%s/%s\";\n  control = \"%s/%s.control\";\n",
+                      place->metrics, place->grants, lab->directory, place->key, lab->directory,
+                      place->key);
     append_unless_given(&config, more->daemon, "address", address);
     oneib_text_printf(&config, "  %s\n};\n%s\n", or_nothing(more->daemon), or_nothing(more->other));
     lab_ufm_settings(lab, &config);

@@ -262,7 +262,7 @@ static void list_and_show_say_what_virtual_ports_hold(void **state)
     must_say(output.out, "state       in force");
     assert_int_equal(count_words(output.out, " yes "), 2);
     set_entry(9, 0x8000 | BLUE);
-    ONEIB(0, &output, "list");
+    ONEIB(0, &output, "list", "--no-daemon");
     must_say(output.out, "violated");
     lab_output_clear(&output);
 }
@@ -301,7 +301,7 @@ static void what_is_not_verified_is_a_word_in_a_list_and_no_alarm(void **state)
     /* opensm here has no virtual ports, which is a failure of its own. */
     AWAIT("'oneib verify' says whether what their VFs hold can be read", 1, "check");
     set_adapters("layout one-table\n");
-    ONEIB(0, &output, "list");
+    ONEIB(0, &output, "list", "--no-daemon");
     assert_int_equal(count_words(output.out, "not verified"), 2);
     must_not_say(output.error, "virtual");
     ONEIB(0, &output, "sync");

@@ -122,6 +122,8 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_string_same(a->daemon.metrics, b->daemon.metrics);
     assert_string_same(a->daemon.grants, b->daemon.grants);
     assert_string_same(a->daemon.key, b->daemon.key);
+    assert_string_same(a->daemon.control, b->daemon.control);
+    assert_string_same(a->daemon.readers, b->daemon.readers);
     assert_int_equal(a->log.level, b->log.level);
     assert_int_equal(a->log.format, b->log.format);
 }
@@ -193,6 +195,8 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_string_equal(config.daemon.grants, "tcp://*:9678");
     assert_null(config.daemon.address);
     assert_string_equal(config.daemon.key, "/var/lib/oneib/daemon.key");
+    assert_string_equal(config.daemon.control, "/run/oneibd/control");
+    assert_string_equal(config.daemon.readers, "oneadmin");
     assert_int_equal(config.log.level, ONEIB_LOG_INFO);
     assert_int_equal(config.log.format, ONEIB_LOG_TEXT);
     oneib_config_clear(&config);
@@ -290,6 +294,7 @@ static const char everything[] =
     "    poll_preparing = 100; poll_idle = 600000;\n"
     "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
     "    grants = \"tcp://10.0.0.1:26\"; key = \"/k\";\n"
+    "    control = \"/c\"; readers = \"wheel\";\n"
     "};\n"
     "log = { level = \"debug\"; format = \"json\"; };\n";
 
@@ -350,6 +355,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.daemon.metrics, "[::1]:1");
     assert_string_equal(config.daemon.grants, "tcp://10.0.0.1:26");
     assert_string_equal(config.daemon.key, "/k");
+    assert_string_equal(config.daemon.control, "/c");
+    assert_string_equal(config.daemon.readers, "wheel");
     assert_int_equal(config.log.level, ONEIB_LOG_DEBUG);
     assert_int_equal(config.log.format, ONEIB_LOG_JSON);
     oneib_config_clear(&config);
@@ -596,6 +603,24 @@ static void the_event_stream_has_an_address_or_is_none(void **state)
         "", "None", "127.0.0.1:2101", "http://x:2101", "ipc://relative", "udp://x:1", NULL};
     assert_strings("one", "events", good, NULL);
     assert_strings("one", "events", bad, "one.events must begin with tcp:// or ipc:///");
+}
+
+static void the_readers_of_the_control_socket_are_a_group(void **state)
+{
+    (void)state;
+    const char *const good[] = {"oneadmin", "domain_users", NULL};
+    const char *const bad[] = {"", "a:b", "one admin", "/etc", NULL};
+    assert_strings("daemon", "readers", good, NULL);
+    assert_strings("daemon", "readers", bad, "daemon.readers must be the name of a group");
+}
+
+static void the_control_socket_has_an_absolute_path_or_is_none(void **state)
+{
+    (void)state;
+    const char *const good[] = {"none", "/run/oneibd/control", NULL};
+    const char *const bad[] = {"", "control", "None", "./control", NULL};
+    assert_strings("daemon", "control", good, NULL);
+    assert_strings("daemon", "control", bad, "daemon.control must be an absolute path");
 }
 
 static void metrics_have_an_address_with_a_port_or_are_none(void **state)
@@ -915,6 +940,7 @@ static void any_configuration_loads_back(void **state)
         replace_string(&config.daemon.metrics, random_string(&seed, "a", ":7"));
         replace_string(&config.daemon.grants, random_string(&seed, "tcp://a", ":7"));
         replace_string(&config.daemon.key, random_string(&seed, "/", "k"));
+        replace_string(&config.daemon.control, random_string(&seed, "/", "c"));
         assert_renders_to_itself(&config);
         oneib_config_clear(&config);
     }
@@ -1063,6 +1089,8 @@ int main(void)
         cmocka_unit_test(names_and_endpoints_are_checked),
         cmocka_unit_test(the_event_stream_has_an_address_or_is_none),
         cmocka_unit_test(metrics_have_an_address_with_a_port_or_are_none),
+        cmocka_unit_test(the_control_socket_has_an_absolute_path_or_is_none),
+        cmocka_unit_test(the_readers_of_the_control_socket_are_a_group),
         cmocka_unit_test(nodes_connect_to_an_address_with_a_port),
         cmocka_unit_test(nodes_are_told_one_address),
         cmocka_unit_test(the_reload_command_is_a_program_with_arguments),

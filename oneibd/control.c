@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/control.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#define BACKLOG 32
+/* Places that root alone can have. */
+#define PLACES_OF_ROOT 4
+/* Of SO_PEERGROUPS: the kernel allows a process no more (NGROUPS_MAX). */
+#define GROUPS_MAX 65536
+
+enum stage {
+    READING,
+    WAITING, /* for the daemon to take it */
+    TAKEN,
+    WRITING,
+};
+
+struct connection {
+    int fd;
+    uint64_t number;
+    uid_t uid;
+    enum stage stage;
+    double accepted_ms, deadline_ms;
+    uint8_t bytes[ONEIB_CONTROL_REQUEST_SIZE + 1]; /* one more: it is too long then */
+    size_t received;
+    struct oneib_control_request request;
+    struct oneib_text answer;
+    size_t sent;
+};
+
+struct oneib_control {
+    char *path, *readers;
+    struct oneib_control_options options; /* without the strings */
+    bool has_readers;
+    gid_t readers_gid;
+    int listener, wake, news; /* wake, news: eventfds to the thread, and from it */
+    struct stat place;        /* of the socket's file */
+    pthread_t thread;
+    pthread_mutex_t mutex; /* over all that follows */
+    bool ends;
+    struct connection **connections; /* owned; the oldest first */
+    size_t count;
+    uint64_t last_number;
+};
+
+static void ring(int fd)
+{
+    const uint64_t one = 1;
+    /* It can fail only when it has been rung very often already. */
+    (void)!write(fd, &one, sizeof one);
+}
+
+static void quiet(int fd)
+{
+    uint64_t rung;
+    (void)!read(fd, &rung, sizeof rung);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static struct connection *find(const struct oneib_control *control, uint64_t number)
+{
+    for (size_t i = 0; i < control->count; i++)
+        if (control->connections[i]->number == number)
+            return control->connections[i];
+    return NULL;
+}
+
+static void end(struct oneib_control *control, struct connection *connection)
+{
+    size_t at = 0;
+    while (control->connections[at] != connection)
+        at++;
+    control->count--;
+    memmove(&control->connections[at], &control->connections[at + 1],
+            (control->count - at) * sizeof(*control->connections));
+    close(connection->fd);
+    oneib_text_clear(&connection->answer);
+    free(connection);
+}
+
+static void set_answer(const struct oneib_control *control, struct connection *connection,
+                       enum oneib_exit outcome, const struct oneib_command_answer *answer,
+                       const struct oneib_error *failure)
+{
+    oneib_control_answer_encode(outcome, answer, failure, &connection->answer);
+    connection->stage = WRITING;
+    connection->deadline_ms = oneib_now_ms() + control->options.request_ms;
+}
+
+static void refuse(const struct oneib_control *control, struct connection *connection,
+                   const struct oneib_error *why)
+{
+    static const struct oneib_command_answer nothing;
+    set_answer(control, connection, ONEIB_EXIT_FAILURE, &nothing, why);
+}
+
+/* ---- who may ask ----------------------------------------------------------------------------- */
+
+static bool is_allowed_group(const struct oneib_control *control, gid_t gid)
+{
+    return gid == getegid() || (control->has_readers && gid == control->readers_gid);
+}
+
+static bool has_allowed_group(const struct oneib_control *control, int fd)
+{
+    oneib_autofree gid_t *groups = NULL;
+    socklen_t size = 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0)
+        return false; /* it has none */
+    if (errno != ERANGE || size > GROUPS_MAX * sizeof *groups)
+        return false;
+    groups = oneib_alloc(size / sizeof *groups + 1, sizeof *groups);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+        return false;
+    for (size_t i = 0; i < size / sizeof *groups; i++)
+        if (is_allowed_group(control, groups[i]))
+            return true;
+    return false;
+}
+
+static int check_peer(const struct oneib_control *control, int fd, const struct ucred *peer,
+                      struct oneib_error *err)
+{
+    if (peer->uid == 0 || peer->uid == geteuid() || is_allowed_group(control, peer->gid) ||
+        has_allowed_group(control, fd))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_PERMISSION,
+                      "oneibd does not answer user %u: make it a member of the group \"%s\" "
+                      "(daemon.readers), or ask as root",
+                      (unsigned)peer->uid, control->readers);
+}
+
+static int check_places(const struct oneib_control *control, uid_t uid, struct oneib_error *err)
+{
+    unsigned own = 0;
+    const unsigned places =
+        control->options.places -
+        (uid != 0 && control->options.places > PLACES_OF_ROOT ? PLACES_OF_ROOT : 0);
+    for (size_t i = 0; i < control->count; i++)
+        own += control->connections[i]->uid == uid;
+    if (control->count >= places)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "oneibd has %zu requests at a time already: try again later",
+                          control->count);
+    if (uid != 0 && own >= control->options.places_of_uid)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "oneibd has %u requests of user %u already: try again when they are "
+                          "answered",
+                          own, (unsigned)uid);
+    return 0;
+}
+
+/* ---- in the thread --------------------------------------------------------------------------- */
+
+/* A socket that was just made has room for it. */
+static void turn_away(int fd, const struct oneib_error *why)
+{
+    static const struct oneib_command_answer nothing;
+    oneib_autotext struct oneib_text bytes = {0};
+    oneib_control_answer_encode(ONEIB_EXIT_FAILURE, &nothing, why, &bytes);
+    (void)!send(fd, bytes.data, bytes.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void admit(struct oneib_control *control, int fd, uid_t uid)
+{
+    struct connection *connection = oneib_alloc(1, sizeof *connection);
+    connection->fd = fd;
+    connection->uid = uid;
+    connection->number = ++control->last_number;
+    connection->accepted_ms = oneib_now_ms();
+    connection->deadline_ms = connection->accepted_ms + control->options.request_ms;
+    control->connections[control->count++] = connection;
+}
+
+/* False: nobody else waits to be let in. */
+static bool accept_one(struct oneib_control *control)
+{
+    oneib_autoclose int fd = accept4(control->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct ucred peer = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+    socklen_t size = sizeof peer;
+    struct oneib_error why = {0};
+    if (fd < 0)
+        return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return true;
+    if (check_peer(control, fd, &peer, &why) < 0 || check_places(control, peer.uid, &why) < 0)
+        turn_away(fd, &why);
+    else
+        admit(control, oneib_steal_fd(&fd), peer.uid);
+    return true;
+}
+
+static bool would_block(void)
+{
+    return errno == EAGAIN || errno == EINTR;
+}
+
+/* Returns -1 when the connection is to end. */
+static int read_request(struct oneib_control *control, struct connection *connection)
+{
+    struct oneib_error why;
+    const ssize_t length = recv(connection->fd, connection->bytes + connection->received,
+                                sizeof connection->bytes - connection->received, 0);
+    if (length < 0)
+        return would_block() ? 0 : -1;
+    if (length == 0)
+        return -1;
+    connection->received += (size_t)length;
+    if (connection->received < ONEIB_CONTROL_REQUEST_SIZE)
+        return 0;
+    if (connection->received > ONEIB_CONTROL_REQUEST_SIZE) {
+        oneib_fail(&why, ONEIB_ERROR_PROTOCOL,
+                   "oneibd does not understand the request: it has more than %d bytes",
+                   ONEIB_CONTROL_REQUEST_SIZE);
+        refuse(control, connection, &why);
+    } else if (oneib_control_request_decode(connection->bytes, &connection->request, &why) < 0) {
+        refuse(control, connection, &why);
+    } else {
+        connection->stage = WAITING;
+        connection->deadline_ms = connection->accepted_ms + control->options.answer_ms;
+        ring(control->news);
+    }
+    return 0;
+}
+
+static int write_answer(struct connection *connection)
+{
+    const size_t left = connection->answer.length - connection->sent;
+    const ssize_t length =
+        send(connection->fd, connection->answer.data + connection->sent, left, MSG_NOSIGNAL);
+    if (length < 0)
+        return would_block() ? 0 : -1;
+    connection->sent += (size_t)length;
+    return (size_t)length == left ? -1 : 0;
+}
+
+static short events_of(const struct connection *connection)
+{
+    /* Without events a hang-up is seen all the same. */
+    return connection->stage == READING ? POLLIN : connection->stage == WRITING ? POLLOUT : 0;
+}
+
+/* Returns -1 when the connection is to end. */
+static int end_of_time(const struct oneib_control *control, struct connection *connection)
+{
+    struct oneib_error why;
+    if (connection->stage == READING || connection->stage == WRITING)
+        return -1;
+    oneib_fail(&why, ONEIB_ERROR_TIMEOUT,
+               "oneibd has not come to answer within %.0f s: see its log, and try again",
+               control->options.answer_ms / 1000);
+    refuse(control, connection, &why);
+    return 0;
+}
+
+/* Returns -1 when the connection is to end. */
+static int serve(struct oneib_control *control, struct connection *connection, short events)
+{
+    if (oneib_now_ms() >= connection->deadline_ms)
+        return end_of_time(control, connection);
+    if (connection->stage == READING && (events & (POLLIN | POLLHUP | POLLERR)))
+        return read_request(control, connection);
+    if (events & (POLLHUP | POLLERR))
+        return -1;
+    return connection->stage == WRITING && (events & POLLOUT) ? write_answer(connection) : 0;
+}
+
+/* Milliseconds until the first deadline; -1: there is none. */
+static int longest_wait(const struct oneib_control *control)
+{
+    double first = -1;
+    for (size_t i = 0; i < control->count; i++) {
+        const double deadline = control->connections[i]->deadline_ms;
+        first = first < 0 || deadline < first ? deadline : first;
+    }
+    const double left = first - oneib_now_ms();
+    return first < 0 ? -1 : left < 0 ? 0 : (int)left + 1;
+}
+
+/* The connections come first, as they are listed, then the listener and the bell. */
+static size_t list_descriptors(const struct oneib_control *control, struct pollfd *descriptors,
+                               uint64_t *numbers)
+{
+    for (size_t i = 0; i < control->count; i++) {
+        descriptors[i] = (struct pollfd){.fd = control->connections[i]->fd,
+                                         .events = events_of(control->connections[i])};
+        numbers[i] = control->connections[i]->number;
+    }
+    descriptors[control->count] = (struct pollfd){.fd = control->listener, .events = POLLIN};
+    descriptors[control->count + 1] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    return control->count;
+}
+
+static void *serve_clients(void *context)
+{
+    struct oneib_control *control = context;
+    struct pollfd *descriptors = oneib_alloc(control->options.places + 2, sizeof *descriptors);
+    uint64_t *numbers = oneib_alloc(control->options.places + 1, sizeof *numbers);
+    pthread_mutex_lock(&control->mutex);
+    while (!control->ends) {
+        const size_t count = list_descriptors(control, descriptors, numbers);
+        const int wait_ms = longest_wait(control);
+        pthread_mutex_unlock(&control->mutex);
+        const int outcome = poll(descriptors, count + 2, wait_ms);
+        pthread_mutex_lock(&control->mutex);
+        for (size_t i = 0; i < count; i++) {
+            struct connection *connection = find(control, numbers[i]);
+            if (connection &&
+                serve(control, connection, outcome > 0 ? descriptors[i].revents : 0) < 0)
+                end(control, connection);
+        }
+        if (outcome > 0 && descriptors[count].revents)
+            while (accept_one(control))
+                ;
+        if (outcome > 0 && descriptors[count + 1].revents)
+            quiet(control->wake);
+    }
+    pthread_mutex_unlock(&control->mutex);
+    free(descriptors);
+    free(numbers);
+    return NULL;
+}
+
+/* ---- the daemon's side ----------------------------------------------------------------------- */
+
+int oneib_control_fd(const struct oneib_control *control)
+{
+    return control->news;
+}
+
+bool oneib_control_take(struct oneib_control *control, struct oneib_control_request *request,
+                        uint64_t *number)
+{
+    bool found = false;
+    pthread_mutex_lock(&control->mutex);
+    for (size_t i = 0; i < control->count && !found; i++) {
+        struct connection *connection = control->connections[i];
+        if (connection->stage != WAITING)
+            continue;
+        found = true;
+        connection->stage = TAKEN;
+        *request = connection->request;
+        *number = connection->number;
+    }
+    if (!found)
+        quiet(control->news);
+    pthread_mutex_unlock(&control->mutex);
+    return found;
+}
+
+void oneib_control_answer(struct oneib_control *control, uint64_t number, enum oneib_exit outcome,
+                          const struct oneib_command_answer *answer,
+                          const struct oneib_error *failure)
+{
+    pthread_mutex_lock(&control->mutex);
+    struct connection *connection = find(control, number);
+    if (connection && connection->stage == TAKEN)
+        set_answer(control, connection, outcome, answer, failure);
+    pthread_mutex_unlock(&control->mutex);
+    ring(control->wake);
+}
+
+bool oneib_control_is(const struct oneib_control *control, const char *path, const char *readers)
+{
+    return strcmp(control->path, path) == 0 && strcmp(control->readers, readers) == 0;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static int set_address(const char *path, struct sockaddr_un *address, struct oneib_error *err)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path)
+        return oneib_fail(err, ONEIB_ERROR_CONFIG,
+                          "daemon.control: %s has more than the %zu bytes that a socket's path may "
+                          "have",
+                          path, sizeof address->sun_path - 1);
+    memcpy(address->sun_path, path, strlen(path) + 1);
+    return 0;
+}
+
+/* What a daemon has left that was killed. */
+static int remove_stale(const char *path, const struct sockaddr_un *address,
+                        struct oneib_error *err)
+{
+    struct stat found;
+    if (lstat(path, &found) < 0)
+        return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "daemon.control: %s", path);
+    if (!S_ISSOCK(found.st_mode))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "daemon.control: %s is there and is no socket: remove it, or set another "
+                          "path",
+                          path);
+    oneib_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return oneib_fail_errno(err, errno, "daemon.control: making a socket");
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+        errno != ECONNREFUSED)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "daemon.control: another process listens at %s: set another path for one "
+                          "of the two",
+                          path);
+    if (unlink(path) < 0)
+        return oneib_fail_errno(err, errno, "daemon.control: removing %s", path);
+    return 0;
+}
+
+static int listen_at(struct oneib_control *control, struct oneib_error *err)
+{
+    struct sockaddr_un address;
+    if (set_address(control->path, &address, err) < 0 ||
+        remove_stale(control->path, &address, err) < 0)
+        return -1;
+    control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* Everybody may connect: what the peer is decides. */
+    if (control->listener < 0 ||
+        bind(control->listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        chmod(control->path, 0666) < 0 || lstat(control->path, &control->place) < 0 ||
+        listen(control->listener, BACKLOG) < 0)
+        return oneib_fail_errno(err, errno, "daemon.control: listening at %s", control->path);
+    return 0;
+}
+
+static void find_readers(struct oneib_control *control)
+{
+    const struct group *group = getgrnam(control->readers);
+    control->has_readers = group != NULL;
+    control->readers_gid = group ? group->gr_gid : 0;
+}
+
+static int start_thread(struct oneib_control *control, struct oneib_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    control->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (control->wake < 0 || control->news < 0)
+        return oneib_fail_errno(err, errno, "daemon.control: making an eventfd");
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&control->thread, NULL, serve_clients, control);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure ? oneib_fail_errno(err, failure, "daemon.control: starting a thread") : 0;
+}
+
+static void free_control(struct oneib_control *control)
+{
+    struct stat found;
+    while (control->count > 0)
+        end(control, control->connections[0]);
+    if (control->listener >= 0)
+        close(control->listener);
+    if (control->place.st_ino && lstat(control->path, &found) == 0 &&
+        found.st_ino == control->place.st_ino && found.st_dev == control->place.st_dev)
+        unlink(control->path);
+    if (control->wake >= 0)
+        close(control->wake);
+    if (control->news >= 0)
+        close(control->news);
+    pthread_mutex_destroy(&control->mutex);
+    free(control->connections);
+    free(control->path);
+    free(control->readers);
+    free(control);
+}
+
+struct oneib_control *oneib_control_open(const struct oneib_control_options *options,
+                                         struct oneib_error *err)
+{
+    struct oneib_control *control = oneib_alloc(1, sizeof *control);
+    pthread_mutex_init(&control->mutex, NULL);
+    control->path = oneib_strdup(options->path);
+    control->readers = oneib_strdup(options->readers);
+    control->options = *options;
+    control->options.path = control->options.readers = NULL;
+    control->connections = oneib_alloc(options->places, sizeof(*control->connections));
+    control->listener = control->wake = control->news = -1;
+    find_readers(control);
+    if (listen_at(control, err) == 0 && start_thread(control, err) == 0)
+        return control;
+    free_control(control);
+    return NULL;
+}
+
+void oneib_control_close(struct oneib_control *control)
+{
+    if (!control)
+        return;
+    pthread_mutex_lock(&control->mutex);
+    control->ends = true;
+    pthread_mutex_unlock(&control->mutex);
+    ring(control->wake);
+    pthread_join(control->thread, NULL);
+    free_control(control);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What oneibd answers to `oneib list`, `show` and `hosts` at its control socket is what the command
+ * would find by itself. On ibsim with a real opensm; the hosts' nodes are played.
+ */
+#include "base/clock.h"
+#include "daemon_scene.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOST 0u
+/* Of a node that never connects. */
+#define A_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static struct oneib_error err;
+
+/* Without the line that begins so, and the end of the one before. */
+static void cut_line(char *text, const char *mark)
+{
+    char *line = text ? strstr(text, mark) : NULL;
+    char *line_end = line ? strchr(line + 1, '\n') : NULL;
+    if (line_end)
+        memmove(line, line_end + 1, strlen(line_end));
+}
+
+/* How old is what nodes have reported oneibd does not say: it knows as of now. */
+static void cut_age(struct lab_output *output)
+{
+    cut_line(output->out, "\nNODE, USED and FREE: as nodes had reported when");
+    cut_line(output->out, "\n  \"reports_age\": ");
+}
+
+/* Asked of oneibd and read by the command; what is under way may change between the two. */
+static void must_agree(const char *const *words)
+{
+    const char *alone[8] = {NULL};
+    char process[64];
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    size_t count = 0;
+    for (; words[count]; count++)
+        alone[count] = words[count];
+    alone[count] = "--no-daemon";
+    snprintf(process, sizeof process, "answered by oneibd %d: oned read ", (int)daemon_pid());
+    for (bool is_so = false; !is_so;) {
+        struct lab_output asked = {0}, read = {0};
+        MUST(lab_oneib(scene(), words, SCENE_TIMEOUT_MS, &asked, &err));
+        MUST(lab_oneib(scene(), alone, SCENE_TIMEOUT_MS, &read, &err));
+        must_say(asked.error, process);
+        must_not_say(read.error, "answered by");
+        cut_age(&asked);
+        cut_age(&read);
+        is_so = asked.status == read.status && strcmp(asked.out, read.out) == 0;
+        if (!is_so && oneib_now_ms() > until)
+            fail_msg("%s: oneibd says %d, %s\nand alone it is %d, %s", words[0], asked.status,
+                     asked.out, read.status, read.out);
+        lab_output_clear(&asked);
+        lab_output_clear(&read);
+    }
+}
+
+static void oneibd_answers_what_the_command_would_find(void **state)
+{
+    (void)state;
+    scene();
+    scene_vm(red_network(), HOST);
+    await_holds(HOST, FULL(RED));
+    must_agree((const char *[]){"list", NULL});
+    must_agree((const char *[]){"list", "--json", NULL});
+    must_agree((const char *[]){"show", "red", "--json", NULL});
+    must_agree((const char *[]){"show", "red", "--no-fabric", NULL});
+    must_agree((const char *[]){"hosts", NULL});
+    must_agree((const char *[]){"hosts", "--json", NULL});
+    must_say(ONEIB(3, "show", "nonsense")->error, "no InfiniBand network is called \"nonsense\"");
+    daemon_end();
+    must_not_say(ONEIB(0, "list")->error, "answered by");
+}
+
+/* The host's probe reports a key, and nobody with that key connects; oneibd is not started. */
+static int raise_unheard(void **state)
+{
+    if (daemon_raise(state) < 0)
+        return -1;
+    if (!lab_missing())
+        MUST(lab_host_monitor(scene(), HOST, "IB_NODE_KEY=\"" A_KEY "\"\n", &err));
+    return 0;
+}
+
+/* Nobody knows what the host's VFs have: the key waits, and not for `oneib sync`. */
+static void a_member_whose_node_is_not_heard_is_judged_alike(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = red_network();
+    daemon_start();
+    scene_vm(red, HOST);
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    while (!strstr(ONEIB(0, "show", "red")->out, "oneibd adds the key when") &&
+           oneib_now_ms() < until)
+        lab_sleep_ms(100);
+    must_say(ONEIB(0, "show", "red")->out, "oneibd adds the key when");
+    must_not_say(ONEIB(0, "show", "red")->out, "'oneib sync' puts it there");
+    must_say(ONEIB(0, "list")->out, "not in force");
+    must_agree((const char *[]){"list", NULL});
+    must_agree((const char *[]){"show", "red", NULL});
+    must_agree((const char *[]){"hosts", NULL});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DAEMON_CASE(daemon_raise_watching, oneibd_answers_what_the_command_would_find),
+        DAEMON_CASE(raise_unheard, a_member_whose_node_is_not_heard_is_judged_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
