@@ -3,6 +3,7 @@
  * there are, so the remotes must have what the ledger has. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/finding.h"
 #include "base/listen.h"
 #include "grants/daemons.h"
 #include "oneib/verb_check.h"
@@ -82,7 +83,8 @@ static void check_answers(const struct oneib_ledger *ledger, struct oneib_checks
                           "start oneibd there, or, when that host is retired: oneib daemons forget "
                           "%s",
                           address);
-        oneib_check_add(checks, ONEIB_CHECK_WARN, "daemon-silent", forget.data,
+        oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_DAEMON_SILENT),
+                        forget.data,
                         "the ledger has an oneibd at %s, which does not answer from here: %s",
                         address, err.text);
     }

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/finding.h"
 #include "oneib/verb_check.h"
 #include "opennebula/monitord_conf.h"
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static void check_address(const struct oneib_monitord_conf *conf, const char *pa
     oneib_text_append_escaped(&address, conf->address, sizeof conf->address);
     oneib_text_append_escaped(&port, conf->port, sizeof conf->port);
     if (!conf->is_on_all_addresses) {
-        oneib_check_add(checks, ONEIB_CHECK_OK, "monitoring-open", NULL,
+        oneib_check_add(checks, ONEIB_CHECK_OK, oneib_finding_code(ONEIB_FINDING_MONITORING_OPEN),
+                        NULL,
                         "monitord listens at %s, port %s; messages are not authenticated, so let "
                         "the hosts alone reach it (docs/security.md)",
                         address.data, port.data);
@@ -27,7 +29,8 @@ static void check_address(const struct oneib_monitord_conf *conf, const char *pa
                       "NETWORK in %s to this machine's address in their network, and restart "
                       "opennebula",
                       port.data, path);
-    oneib_check_add(checks, ONEIB_CHECK_WARN, "monitoring-open", fix.data,
+    oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_MONITORING_OPEN),
+                    fix.data,
                     "monitord listens on all addresses, port %s, and takes messages in any host's "
                     "name from whoever reaches it: they can stop VMs in OpenNebula's books",
                     port.data);
@@ -38,16 +41,16 @@ static void check_keys(const struct oneib_monitord_conf *conf, const char *path,
 {
     oneib_autotext struct oneib_text fix = {0};
     if (conf->encrypts) {
-        oneib_check_add(checks, ONEIB_CHECK_OK, "monitoring-plain", NULL,
-                        "hosts encrypt what they send to monitord, which proves no sender");
+        oneib_check_add(checks, ONEIB_CHECK_OK, oneib_finding_code(ONEIB_FINDING_MONITORING_PLAIN),
+                        NULL, "hosts encrypt what they send to monitord, which proves no sender");
         return;
     }
     oneib_text_printf(&fix,
                       "set PUBKEY and PRIKEY of NETWORK in %s "
                       "(docs/operator-messages.md#monitoring-plain)",
                       path);
-    oneib_check_add(checks, ONEIB_CHECK_WARN, "monitoring-plain", fix.data,
-                    "monitord has no keys: what hosts send to it can be read on the way");
+    oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_MONITORING_PLAIN),
+                    fix.data, "monitord has no keys: what hosts send to it can be read on the way");
 }
 
 void oneib_check_monitoring(struct oneib_checks *checks)
@@ -64,7 +67,8 @@ void oneib_check_monitoring(struct oneib_checks *checks)
         oneib_text_append(&path, "/etc/one/monitord.conf");
     if (oneib_file_read(path.data, MONITORD_CONF_MAX, &text, &length, &err) < 0) {
         if (err.code != ONEIB_ERROR_NOT_FOUND)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, "monitoring-open",
+            oneib_check_add(checks, ONEIB_CHECK_WARN,
+                            oneib_finding_code(ONEIB_FINDING_MONITORING_OPEN),
                             "run this as root, or as oneadmin", "%s", err.text);
         return;
     }

@@ -34,10 +34,10 @@ static void check_virtual_ports(const struct oneib_findings *unserved, uint32_t 
         oneib_check_add(checks, ONEIB_CHECK_WARN, unserved->items[i].code, unserved->items[i].fix,
                         "%s", unserved->items[i].text);
     if (unserved->count == 0 && unseen > 0)
-        oneib_check_add(checks, ONEIB_CHECK_WARN, "virtual-ports-unread",
-                        "ask the subnet manager what these virtual ports hold",
-                        "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here",
-                        unseen);
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_VIRTUAL_PORTS_UNREAD),
+            "ask the subnet manager what these virtual ports hold",
+            "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here", unseen);
 }
 
 /* Whoever cannot ask libvirt is told of that only where the operator wants cores to be kept. */
@@ -50,14 +50,15 @@ static void check_cores(struct oneib_checks *checks)
         oneib_node_config(&config, &err) == 0 && config.node.hpc_cores != ONEIB_HPC_CORES_SHARED;
     if (oneib_cores_look(&lines, &err) < 0) {
         if (are_kept)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, "hpc-cores", "run it as root or oneadmin",
+            oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_HPC_CORES),
+                            "run it as root or oneadmin",
                             "who runs on cores of VMs with IB_HPC is not known: %s", err.text);
         return;
     }
     if (lines.length == 0)
         return;
     lines.data[strcspn(lines.data, "\n")] = '\0';
-    oneib_check_add(checks, ONEIB_CHECK_WARN, "hpc-cores",
+    oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_HPC_CORES),
                     "see node.hpc_cores in oneib.conf(5): such VMs can be kept off, or refused",
                     "VMs with IB_HPC share cores: %s", lines.data);
 }

@@ -139,13 +139,13 @@ static void say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_st
 {
     const bool is_down = step->state == ONEIB_FENCE_DOWN;
     oneib_findings_mention(&daemon->fence_findings, ONEIB_SUBJECT_HOST, step->host_id);
-    oneib_findings_note(&daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
-                        "see whether the switch was started anew, or who enabled the port",
-                        "%s is fenced, and its port 0x%016" PRIx64
-                        " was up again at port %u of switch 0x%016" PRIx64 ": %s",
-                        oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text,
-                        step->guid, step->switch_port, step->switch_guid,
-                        is_down ? "it was disabled again" : "it cannot be disabled");
+    oneib_findings_note_with(&daemon->fence_findings, ONEIB_FINDING_FENCE_OPEN, ONEIB_VIOLATION,
+                             "see whether the switch was started anew, or who enabled the port",
+                             "%s is fenced, and its port 0x%016" PRIx64
+                             " was up again at port %u of switch 0x%016" PRIx64 ": %s",
+                             oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text,
+                             step->guid, step->switch_port, step->switch_guid,
+                             is_down ? "it was disabled again" : "it cannot be disabled");
 }
 
 static void log_step(const struct oneib_daemon *daemon, const struct oneib_fence_step *step)

@@ -82,12 +82,9 @@ static void note_doubled(struct oneib_daemon *daemon, const struct oneib_node *n
 {
     if (!oneib_node_is_doubled(node, oneib_now_ms()))
         return;
-    oneib_findings_note(
-        &daemon->grant_findings, ONEIB_WARNING, "node-key-twice",
-        "on the machine that was made from the host's disk: remove /var/lib/oneib-node/key, "
-        "restart oneib-node",
-        "%s: two machines report with its key of oneib-node's: neither counts",
-        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
+    oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_NODE_KEY_TWICE,
+                        "%s: two machines report with its key of oneib-node's: neither counts",
+                        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
 }
 
 /* By what each node has reported last. */
@@ -109,9 +106,7 @@ static void note_cut_off(struct oneib_daemon *daemon)
         const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
         note_doubled(daemon, &daemon->nodes.items[i]);
         if (oneib_daemon_is_cut_off(daemon, host_id))
-            oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
-                                "look at oneib-node's log there, and whether the firewall lets it "
-                                "through to daemon.grants here",
+            oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_NODE_SILENT,
                                 "%s: its oneib-node has not been heard for a minute",
                                 oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text);
     }
@@ -329,8 +324,7 @@ void oneib_daemon_settle_keys(struct oneib_daemon *daemon)
 
 static void note_keys_full(struct oneib_daemon *daemon, const struct oneib_host *host, size_t count)
 {
-    oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "host-keys-full",
-                        "look at oneib-node's log there: why does it not follow its lists?",
+    oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_FULL,
                         "%s may hold %zu P_Keys, and IB_KEYS has room for %d: no other one is "
                         "granted there until its oneib-node has given some back",
                         oneib_host_called(host->id, host->name).text, count, ONEIB_HOST_KEYS_MAX);
@@ -534,9 +528,7 @@ static void note_unsigned(struct oneib_daemon *daemon)
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written)
-            oneib_findings_note(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
-                                "it is written again once the host's oneib-node has reported; of a "
-                                "host that is gone for good: oneib host forget",
+            oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_INVALID,
                                 "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
                                 "nobody knows which P_Keys it may hold: none that rests is given "
                                 "again",

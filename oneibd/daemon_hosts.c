@@ -70,9 +70,7 @@ void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
     oneib_id_set_add(hosts, host_id);
     oneib_id_set_sort(hosts);
     oneib_daemon_host_written(daemon, host_id);
-    oneib_findings_note(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
-                        "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
-                        "member of the group oneadmin",
+    oneib_findings_note(&daemon->host_findings, ONEIB_FINDING_HOST_NOT_WRITTEN,
                         "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
                         oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
     oneib_findings_attribute(&daemon->host_findings, daemon->host_findings.count - 1,

@@ -108,10 +108,9 @@ static void add_deviation(const struct oneib_report_names *names,
     append_key(&text, "found", deviation->found);
     if (deviation->index != NOTHING_FOUND)
         oneib_text_printf(&text, " at index %u", deviation->index);
-    oneib_findings_note(
-        findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
-        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation, true), "%s",
-        text.data);
+    const enum oneib_finding_id id = oneib_deviation_finding(deviation->kind);
+    oneib_findings_note_with(findings, id, oneib_finding_severity(id),
+                             oneib_deviation_fix(deviation, true), "%s", text.data);
 }
 
 void oneib_report_add_deviations(const struct oneib_report_names *names,

@@ -38,8 +38,7 @@ static const struct oneib_ledger_host *pinned(const struct oneib_ledger *ledger,
 static void note_changed_key(const struct oneib_host *host, struct oneib_findings *findings)
 {
     oneib_findings_note(
-        findings, ONEIB_WARNING, "node-key-changed",
-        "if the host was installed anew: oneib host accept; else somebody else reports for it",
+        findings, ONEIB_FINDING_NODE_KEY_CHANGED,
         "%s: its probe reports another key of oneib-node's than the one that it is known by, which "
         "stays in force",
         oneib_host_called(host->id, host->name).text);
@@ -73,14 +72,10 @@ static size_t end_of_key(const struct claims *claims, size_t first)
     return end;
 }
 
-#define CLONES_FIX                                                                                 \
-    "on the host that was made from the other's image: remove /var/lib/oneib-node/key, restart "   \
-    "oneib-node"
-
 static void note_twice(const struct oneib_cloud *cloud, const struct claim *first,
                        const struct claim *second, struct oneib_findings *findings)
 {
-    oneib_findings_note(findings, ONEIB_WARNING, "node-key-twice", CLONES_FIX,
+    oneib_findings_note(findings, ONEIB_FINDING_NODE_KEY_TWICE,
                         "%s and %s have the same key of oneib-node's: neither is heard",
                         oneib_host_id_shown(cloud, first->host_id).text,
                         oneib_host_id_shown(cloud, second->host_id).text);
@@ -90,8 +85,7 @@ static void note_refused(const struct oneib_cloud *cloud, const struct claim *he
                          const struct claim *refused, struct oneib_findings *findings)
 {
     oneib_findings_note(
-        findings, ONEIB_WARNING, "node-key-twice",
-        CLONES_FIX "; if there is none, somebody else reports for it",
+        findings, ONEIB_FINDING_NODE_KEY_TWICE,
         "%s: its probe reports %s's key of oneib-node's, by which %s stays heard, and nobody else",
         oneib_host_id_shown(cloud, refused->host_id).text,
         oneib_host_id_shown(cloud, heard->host_id).text,

@@ -68,16 +68,13 @@ static void note_anothers(struct oneib_daemon *daemon, const struct oneib_node *
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
     if (other != ONEIB_NO_ID)
         oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, other);
-    oneib_findings_note(
-        findings, ONEIB_WARNING, "port-anothers",
-        "if the adapter is in that host now: oneib host accept HOST --port GUID; else the host may "
-        "be compromised",
-        "%s: its oneib-node reports port 0x%016" PRIx64
-        ", which %s%s%s: the port is not used for %s",
-        oneib_host_id_shown(cloud, node->identity.host_id).text, guid, problem,
-        other == ONEIB_NO_ID ? "" : " ",
-        other == ONEIB_NO_ID ? "" : oneib_host_id_shown(cloud, other).text,
-        oneib_host_id_shown(cloud, node->identity.host_id).text);
+    oneib_findings_note(findings, ONEIB_FINDING_PORT_ANOTHERS,
+                        "%s: its oneib-node reports port 0x%016" PRIx64
+                        ", which %s%s%s: the port is not used for %s",
+                        oneib_host_id_shown(cloud, node->identity.host_id).text, guid, problem,
+                        other == ONEIB_NO_ID ? "" : " ",
+                        other == ONEIB_NO_ID ? "" : oneib_host_id_shown(cloud, other).text,
+                        oneib_host_id_shown(cloud, node->identity.host_id).text);
 }
 
 /* The node reports its own port as it is not recorded. known: what the ledger has. */
@@ -86,9 +83,7 @@ static void note_changed(struct oneib_daemon *daemon, const struct oneib_node *n
 {
     oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
     oneib_findings_note(
-        &daemon->grant_findings, ONEIB_WARNING, "port-changed",
-        "if the adapter, or its name, has changed: oneib host accept HOST; else the host may be "
-        "compromised",
+        &daemon->grant_findings, ONEIB_FINDING_PORT_CHANGED,
         "%s: its oneib-node reports port 0x%016" PRIx64
         " as %s:%u with driver %s, and the ledger has %s:%u with driver %s, which stays in force",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
@@ -100,8 +95,7 @@ static void note_changed(struct oneib_daemon *daemon, const struct oneib_node *n
 static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
     oneib_findings_note(
-        &daemon->grant_findings, ONEIB_WARNING, "ports-many",
-        "if adapters were replaced: oneib host accept HOST, then its ports are recorded anew",
+        &daemon->grant_findings, ONEIB_FINDING_PORTS_MANY,
         "%s: its oneib-node has reported more than %d ports over time: no other port is used",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
         ONEIB_HOST_PORTS_MAX);

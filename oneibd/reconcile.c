@@ -97,22 +97,21 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
-static void note_failure(const struct oneib_error *failure, const char *code, const char *what,
-                         struct oneib_findings *findings)
+static void note_failure(const struct oneib_error *failure, enum oneib_finding_id id,
+                         const char *what, struct oneib_findings *findings)
 {
     if (failure->code != ONEIB_ERROR_NONE)
-        oneib_findings_note(findings, ONEIB_WARNING, code, "mend that; it is tried again by itself",
-                            "%s: %s", what, failure->text);
+        oneib_findings_note(findings, id, "%s: %s", what, failure->text);
 }
 
 /* What went wrong beside the partitions, which do not depend on it. */
 static void note_failures(const struct oneib_daemon *daemon, struct oneib_findings *findings)
 {
-    note_failure(&daemon->entry_error, "daemon-unknown", "nodes cannot learn of this oneibd",
-                 findings);
-    note_failure(&daemon->levels_error, "levels-unread",
+    note_failure(&daemon->entry_error, ONEIB_FINDING_DAEMON_UNKNOWN,
+                 "nodes cannot learn of this oneibd", findings);
+    note_failure(&daemon->levels_error, ONEIB_FINDING_LEVELS_UNREAD,
                  "multicast groups and service levels could not be looked at", findings);
-    note_failure(&daemon->links_error, "links-unwritten",
+    note_failure(&daemon->links_error, ONEIB_FINDING_LINKS_UNWRITTEN,
                  "the scheduler's placer is not told of links", findings);
 }
 

@@ -142,30 +142,27 @@ static void report(const struct oneib_stray *stray, const struct oneib_cloud *cl
     oneib_pci_format(&record->vf, vf);
     switch (stray->kind) {
     case ONEIB_STRAY_OPEN:
-        oneib_findings_note(findings, ONEIB_VIOLATION, "vf-not-granted",
-                            "on the host: oneib hca; journalctl -u oneib-node",
+        oneib_findings_note(findings, ONEIB_FINDING_VF_NOT_GRANTED,
                             "%s: by its oneib-node's last report VF %s of VM %" PRIu32
                             " NIC %u is open at 0x%04x, which is not granted",
                             host.text, vf, record->vm_id, record->nic_id, record->pkey);
         return;
     case ONEIB_STRAY_UNTOLD:
-        oneib_findings_note(findings, ONEIB_WARNING, "vf-untold",
-                            "on the host: oneib hca; journalctl -u oneib-node",
+        oneib_findings_note(findings, ONEIB_FINDING_VF_UNTOLD,
                             "%s: its oneib-node reports VF %s of VM %" PRIu32
                             " NIC %u, which was never granted to this host: ignored",
                             host.text, vf, record->vm_id, record->nic_id);
         return;
     case ONEIB_STRAY_ORPHAN:
-        oneib_findings_note(
-            findings, ONEIB_WARNING, "vf-orphan", "detach it there with virsh, or power the VM off",
-            "%s: the domain of VM %" PRIu32
-            " has VF %s of NIC %u, which OpenNebula does not know; by its "
-            "oneib-node's last report the VF is %s",
-            host.text, record->vm_id, vf, record->nic_id, oneib_vf_stage_name(record->stage));
+        oneib_findings_note(findings, ONEIB_FINDING_VF_ORPHAN,
+                            "%s: the domain of VM %" PRIu32
+                            " has VF %s of NIC %u, which OpenNebula does not know; by its "
+                            "oneib-node's last report the VF is %s",
+                            host.text, record->vm_id, vf, record->nic_id,
+                            oneib_vf_stage_name(record->stage));
         return;
     case ONEIB_STRAY_ZOMBIE:
-        oneib_findings_note(findings, ONEIB_WARNING, "vf-zombie",
-                            "look at the domain on the host, then end it with virsh destroy",
+        oneib_findings_note(findings, ONEIB_FINDING_VF_ZOMBIE,
                             "%s: a domain of VM %" PRIu32
                             " runs with VF %s, and OpenNebula has no such VM there; by its "
                             "oneib-node's last report the VF is %s",

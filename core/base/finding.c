@@ -10,6 +10,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A difference is a port that is not as it should be, without harm to others. */
+#define ONEIB_DIFFERENCE ONEIB_WARNING
+
+static const struct {
+    const char *code;
+    enum oneib_severity severity;
+    const char *fix;
+} table[] = {
+#define GROUP(heading, introduction)
+#define FINDING(symbol, code, severity, fix, text)                                                 \
+    [ONEIB_FINDING_##symbol] = {code, ONEIB_##severity, fix},
+#include "base/findings.def"
+#undef GROUP
+#undef FINDING
+};
+
+const char *oneib_finding_code(enum oneib_finding_id id)
+{
+    return table[id].code;
+}
+
+enum oneib_severity oneib_finding_severity(enum oneib_finding_id id)
+{
+    return table[id].severity;
+}
+
+const char *oneib_finding_fix(enum oneib_finding_id id)
+{
+    return table[id].fix;
+}
+
+enum oneib_finding_id oneib_finding_of_code(const char *code)
+{
+    int id = 0;
+    while (id < ONEIB_FINDING_IDS && strcmp(table[id].code, code) != 0)
+        id++;
+    return (enum oneib_finding_id)id;
+}
+
 static void clear_finding(struct oneib_finding *finding)
 {
     free(finding->text);
@@ -72,12 +111,22 @@ __attribute__((format(printf, 5, 0))) static void add(struct oneib_findings *fin
     ONEIB_APPEND(findings->items, findings->count, findings->capacity, finding);
 }
 
-void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,
-                         const char *code, const char *fix, const char *format, ...)
+void oneib_findings_note(struct oneib_findings *findings, enum oneib_finding_id id,
+                         const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add(findings, severity, code, fix, format, arguments);
+    add(findings, table[id].severity, table[id].code, table[id].fix, format, arguments);
+    va_end(arguments);
+}
+
+void oneib_findings_note_with(struct oneib_findings *findings, enum oneib_finding_id id,
+                              enum oneib_severity severity, const char *fix, const char *format,
+                              ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(findings, severity, table[id].code, fix ? fix : table[id].fix, format, arguments);
     va_end(arguments);
 }
 
@@ -112,12 +161,11 @@ void oneib_findings_copy(const struct oneib_findings *findings, size_t from,
 {
     for (size_t i = from; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        oneib_findings_note(to, finding->severity, finding->code, finding->fix, "%s",
-                            finding->text);
-        struct oneib_finding *copy = &to->items[to->count - 1];
-        copy->subject = finding->subject;
-        copy->subject_id = finding->subject_id;
-        set_mentions(copy, finding->mentions, finding->mention_count);
+        struct oneib_finding copy = *finding;
+        copy.text = oneib_strdup(finding->text);
+        copy.fix = finding->fix ? oneib_strdup(finding->fix) : NULL;
+        set_mentions(&copy, finding->mentions, finding->mention_count);
+        ONEIB_APPEND(to->items, to->count, to->capacity, copy);
     }
 }
 

@@ -33,12 +33,21 @@ struct oneib_mention {
     uint32_t id;
 };
 
+/* ONEIB_FINDING_PKEY_CONFLICT, ...: of core/base/findings.def, which has the words for each. */
+enum oneib_finding_id {
+#define GROUP(heading, introduction)
+#define FINDING(symbol, code, severity, fix, text) ONEIB_FINDING_##symbol,
+#include "base/findings.def"
+#undef GROUP
+#undef FINDING
+    ONEIB_FINDING_IDS
+};
+
 struct oneib_finding {
     enum oneib_severity severity;
-    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator-messages.md has
-                         one entry for each */
-    char *text;       /* owned: object, place and what is wrong */
-    char *fix;        /* owned, may be NULL */
+    const char *code;           /* static: oneib_finding_code() */
+    char *text;                 /* owned: object, place and what is wrong */
+    char *fix;                  /* owned, may be NULL */
     enum oneib_subject subject; /* NONE until oneib_findings_attribute() */
     uint32_t subject_id;
     struct oneib_mention *mentions; /* owned; what it names besides its subject */
@@ -53,10 +62,20 @@ struct oneib_findings {
     size_t pending_count, pending_capacity;
 };
 
-/* Adds one; text is printf-formatted, fix copied (NULL: none). */
-void oneib_findings_note(struct oneib_findings *findings, enum oneib_severity severity,
-                         const char *code, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* "pkey-conflict" */
+const char *oneib_finding_code(enum oneib_finding_id id);
+enum oneib_severity oneib_finding_severity(enum oneib_finding_id id);
+const char *oneib_finding_fix(enum oneib_finding_id id); /* NULL: there is none for all of them */
+/* ONEIB_FINDING_IDS: no finding has this code. */
+enum oneib_finding_id oneib_finding_of_code(const char *code);
+
+/* Adds one, with its severity and fix of findings.def; text is printf-formatted. */
+void oneib_findings_note(struct oneib_findings *findings, enum oneib_finding_id id,
+                         const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* With another severity, and a fix of its own, which is copied; NULL: that of findings.def. */
+void oneib_findings_note_with(struct oneib_findings *findings, enum oneib_finding_id id,
+                              enum oneib_severity severity, const char *fix, const char *format,
+                              ...) __attribute__((format(printf, 5, 6)));
 /*
  * The next finding names this object. Written so that it can be called while the arguments of
  * oneib_findings_note() are made: whoever names an object in a text says by that what the finding is

@@ -79,8 +79,7 @@ static void add_full_member(struct oneib_work *work, struct oneib_partition *par
                             oneib_guid guid)
 {
     if (!oneib_guid_is_foreign(work, guid)) {
-        oneib_findings_note(work->findings, ONEIB_WARNING, "default-guid-site",
-                            "remove it from default_partition.full_members of oneib.conf",
+        oneib_findings_note(work->findings, ONEIB_FINDING_DEFAULT_GUID_SITE,
                             "0x%016" PRIx64 " is to be a full member of the default "
                             "partition, and is no adapter's GUID but one of those that oneib "
                             "gives to VFs: it is refused",

@@ -60,8 +60,7 @@ static void say_unknown(struct oneib_work *work, const struct oneib_network *net
 {
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "class-unknown",
-        "set IB_CLASS to one of qos.classes in oneib.conf, or define the class there",
+        work->findings, ONEIB_FINDING_CLASS_UNKNOWN,
         "%s is to be of a class%s%s%s that qos.classes do not have: it gets no service level",
         oneib_name_network(work, network->id).text, rules->class_invalid ? "" : " \"",
         rules->class_invalid ? "" : rules->qos_class, rules->class_invalid ? "" : "\"");
@@ -74,8 +73,7 @@ static void say_ignored(struct oneib_work *work, const struct oneib_network *net
     if (!network->qos_class[0] || (rules && strcmp(network->qos_class, rules->qos_class) == 0))
         return;
     oneib_findings_note(
-        work->findings, ONEIB_NOTICE, "attribute-ignored",
-        "set it on the network that it is reserved from, or give the network to oneadmin",
+        work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED,
         "%s says IB_CLASS, which does not count: %s", oneib_name_network(work, network->id).text,
         rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
 }
@@ -90,8 +88,7 @@ static void say_waits(struct oneib_work *work, const struct oneib_network *netwo
                       const struct oneib_qos_class *qos_class, uint8_t sl)
 {
     oneib_findings_note(
-        work->findings, ONEIB_NOTICE, "class-waits",
-        "when none of its VMs runs: oneib qos move NETWORK",
+        work->findings, ONEIB_FINDING_CLASS_WAITS,
         "%s is of class \"%s\", and has SL %u, which is not that class's: it changes when the "
         "network is moved, for its multicast group keeps the SL that it was made with",
         oneib_name_network(work, network->id).text, qos_class->name, sl);

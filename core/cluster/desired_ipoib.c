@@ -52,9 +52,7 @@ static bool exceeds_rate(uint8_t rate, const struct oneib_ipoib_limits *limits)
 static void say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
                     const struct oneib_ipoib_limits *limits)
 {
-    oneib_findings_note(work->findings, ONEIB_WARNING, "mtu-capped",
-                        "ask for a smaller MTU, or, where all ports have it, set fabric.mtu "
-                        "in oneib.conf",
+    oneib_findings_note(work->findings, ONEIB_FINDING_MTU_CAPPED,
                         "%s asks for an InfiniBand MTU of %u bytes, and the site's is %u: it "
                         "gets %u",
                         who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->most_mtu),
@@ -64,9 +62,7 @@ static void say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
 static void say_rate(struct oneib_work *work, const char *who, uint8_t rate,
                      const struct oneib_ipoib_limits *limits)
 {
-    oneib_findings_note(work->findings, ONEIB_WARNING, "rate-capped",
-                        "ask for a smaller rate, or, where all ports have it, set "
-                        "fabric.rate in oneib.conf",
+    oneib_findings_note(work->findings, ONEIB_FINDING_RATE_CAPPED,
                         "%s asks for a rate of %u Gb/s, and the site's is %u: it gets %u", who,
                         oneib_rate_gbps(rate), oneib_rate_gbps(limits->most_rate),
                         oneib_rate_gbps(limits->most_rate));
@@ -94,9 +90,7 @@ void oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limi
 
 static void say_invalid_rate(struct oneib_work *work, const struct oneib_network *network)
 {
-    oneib_findings_note(work->findings, ONEIB_WARNING, "rate-invalid",
-                        "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
-                        "... Gb/s, or remove it",
+    oneib_findings_note(work->findings, ONEIB_FINDING_RATE_INVALID,
                         "%s has an IB_RATE of %u, which is no InfiniBand rate: it is ignored",
                         oneib_name_network(work, network->id).text, network->rate_gbps);
 }
@@ -131,9 +125,7 @@ void oneib_count_multicast(struct oneib_work *work)
         groups += work->desired->table.items[i].ipoib;
     if (!work->subnet || work->subnet->multicast_cap == 0 || groups <= work->subnet->multicast_cap)
         return;
-    oneib_findings_note(work->findings, ONEIB_WARNING, "multicast-full",
-                        "remove networks that are not used, or replace the switch with the "
-                        "smallest multicast table",
+    oneib_findings_note(work->findings, ONEIB_FINDING_MULTICAST_FULL,
                         "%zu partitions need a multicast group and a switch holds %u: IPoIB "
                         "will not work in %zu of them, though their P_Keys do",
                         groups, work->subnet->multicast_cap, groups - work->subnet->multicast_cap);

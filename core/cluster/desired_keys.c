@@ -53,8 +53,7 @@ static void entitle_nested(struct oneib_work *work, const struct oneib_network *
     *entitlement = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
                                               .member_status = ONEIB_MEMBER_STATUS_NO_KEY};
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "reservation-nested",
-        "reserve from the first network, or remove IB_RESERVATION from the one between",
+        work->findings, ONEIB_FINDING_RESERVATION_NESTED,
         "%s shares the partition of %s, which is itself a reservation without a partition of its "
         "own: its VMs get no P_Key",
         oneib_name_network(work, network->id).text,
@@ -64,10 +63,7 @@ static void entitle_nested(struct oneib_work *work, const struct oneib_network *
 static void say_unproven(struct oneib_work *work, const struct oneib_network *network)
 {
     oneib_findings_note(
-        work->findings, ONEIB_VIOLATION, "network-unproven",
-        "look at what its owner wrote into it (onevnet show -x), and delete it; one that you gave "
-        "to a user or a group: give it back to the group oneadmin (onevnet chgrp), and let them "
-        "use it (oneacl), or reserve from it",
+        work->findings, ONEIB_FINDING_NETWORK_UNPROVEN,
         "%s is not of the group oneadmin, and no reservation that a network of that group leases "
         "addresses to: it gets no members",
         oneib_name_network(work, network->id).text);
@@ -85,8 +81,7 @@ bool oneib_is_of_another_driver(const struct oneib_work *work, const struct onei
 static void say_of_another_driver(struct oneib_work *work, const struct oneib_network *network)
 {
     oneib_findings_note(
-        work->findings, ONEIB_VIOLATION, "network-unproven",
-        "look at what its owner wrote into it (onevnet show -x), and delete it",
+        work->findings, ONEIB_FINDING_NETWORK_UNPROVEN,
         "%s says that it is InfiniBand, and %s, whose reservation it is, never was: it gets no "
         "members",
         oneib_name_network(work, network->id).text,
@@ -108,9 +103,7 @@ static void say_what_is_in_doubt(struct oneib_work *work, const struct oneib_net
 static void say_reserved(struct oneib_work *work, const struct oneib_network *network,
                          oneib_pkey pkey)
 {
-    oneib_findings_note(work->findings, ONEIB_WARNING, "pkey-reserved",
-                        "give the network another VLAN_ID, or take that static partition out "
-                        "of its file",
+    oneib_findings_note(work->findings, ONEIB_FINDING_PKEY_RESERVED,
                         "%s has P_Key 0x%04x (VLAN_ID %u), which a "
                         "static partition of the operator's has: it gets no members",
                         oneib_name_network(work, network->id).text, pkey, pkey);
@@ -205,9 +198,7 @@ void oneib_entitle(struct oneib_work *work)
 
 static void say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    oneib_findings_note(work->findings, ONEIB_VIOLATION, "nic-unleased",
-                        "read the VM's document (onevm show -x): if oned did not make this NIC, "
-                        "somebody forged it; terminate the VM",
+    oneib_findings_note(work->findings, ONEIB_FINDING_NIC_UNLEASED,
                         "%s says that it is of %s"
                         ", and that network leases it no address: it gets nothing",
                         oneib_name_nic(work, attachment).text,
@@ -216,8 +207,7 @@ static void say_unleased(struct oneib_work *work, const struct oneib_attachment 
 
 static void say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    oneib_findings_note(work->findings, ONEIB_WARNING, "network-missing",
-                        "detach the NIC, or make the network an InfiniBand one again",
+    oneib_findings_note(work->findings, ONEIB_FINDING_NETWORK_MISSING,
                         "%s is of %s, which is gone, or not InfiniBand any more: it gets nothing",
                         oneib_name_nic(work, attachment).text,
                         oneib_network_id_shown(work->cloud, attachment->network_id).text);
@@ -283,9 +273,7 @@ static void say_shown(struct oneib_work *work, const struct shown_key *items, si
         oneib_text_printf(&holder, ", the P_Key of %s",
                           oneib_network_id_shown(work->cloud, entry->network_id).text);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "nic-key-shown",
-        "detach the NIC and attach it again: onevm nic-detach VM NIC; onevm nic-attach VM "
-        "--network NETWORK",
+        work->findings, ONEIB_FINDING_NIC_KEY_SHOWN,
         "OpenNebula shows VLAN_ID %u (%s)%s at %s of %s; in force there is %s alone", items->shown,
         oneib_pkey_shown(items->shown).text, holder.data ? holder.data : "", names.data,
         oneib_name_network(work, items->network_id).text, oneib_pkey_shown(items->pkey).text);

@@ -31,8 +31,7 @@ static void say_link(struct oneib_work *work, const struct oneib_subnet_port *po
                      uint8_t possible, const struct oneib_ipoib_limits *limits)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "link-slow",
-        "reseat or replace its cable; look at the port of the switch",
+        work->findings, ONEIB_FINDING_LINK_SLOW,
         "the link of %s runs at %u Gb/s, and could at %u%s", oneib_name_port(work, port->guid).text,
         oneib_rate_gbps(port->active_rate), oneib_rate_gbps(possible),
         is_below(port->active_rate, limits->rate)
@@ -44,8 +43,7 @@ static void say_port(struct oneib_work *work, const struct oneib_subnet_port *po
                      const struct oneib_ipoib_limits *limits)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "port-below",
-        "set fabric.mtu and fabric.rate in oneib.conf to what it has, or replace the adapter",
+        work->findings, ONEIB_FINDING_PORT_BELOW,
         "%s supports an MTU of %u bytes and %u Gb/s, and partitions have %u and %u: IPoIB does not "
         "come up there",
         oneib_name_port(work, port->guid).text, oneib_mtu_bytes(port->mtu_cap),

@@ -50,12 +50,11 @@ static enum oneib_severity severity_of_port(const struct oneib_work *work,
 }
 
 static void refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
-                        enum oneib_severity severity, const char *code, const char *fix,
-                        const char *why)
+                        enum oneib_finding_id id, enum oneib_severity severity, const char *why)
 {
     port->refused = true;
-    oneib_findings_note(work->findings, severity, code, fix, "%s serves no virtual cluster: %s",
-                        oneib_name_port(work, port->guid).text, why);
+    oneib_findings_note_with(work->findings, id, severity, NULL, "%s serves no virtual cluster: %s",
+                             oneib_name_port(work, port->guid).text, why);
 }
 
 /*
@@ -65,15 +64,12 @@ static void refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
 static void examine_index0(struct oneib_work *work, struct oneib_port_owner *port)
 {
     if (is_full_member_of_default(work, port->guid)) {
-        refuse_port(work, port, severity_of_port(work, port), "port-full-member",
-                    "run VMs on other hosts than the subnet manager and gateways, or take "
-                    "the port out of default_partition.full_members",
+        refuse_port(work, port, ONEIB_FINDING_PORT_FULL_MEMBER, severity_of_port(work, port),
                     "it is a full member of the default partition, and so would every VF of it be");
         return;
     }
     if (oneib_static_takes_index0(work, port->guid))
-        refuse_port(work, port, severity_of_port(work, port), "port-index0",
-                    "remove indx0 from the static partition, or the port from it",
+        refuse_port(work, port, ONEIB_FINDING_PORT_INDEX0, severity_of_port(work, port),
                     "a static partition with indx0 lists it, and every VF of it would be a member");
 }
 
@@ -89,17 +85,14 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
     if (port->refused)
         return;
     if (!oneib_guid_is_foreign(work, port->guid)) {
-        refuse_port(work, port, ONEIB_VIOLATION, "port-guid-site",
-                    "look at what the host's probe prints (IB_HCA), and for another use of "
-                    "this site id",
+        refuse_port(work, port, ONEIB_FINDING_PORT_GUID_SITE, ONEIB_VIOLATION,
                     "its GUID is no adapter's, but one of those that oneib gives to VFs");
         return;
     }
     if (hca_port->driver == ONEIB_HCA_MLX4)
         examine_index0(work, port);
     if (hca_port->is_reserved && !port->refused)
-        refuse_port(work, port, severity_of_port(work, port), "port-reserved",
-                    "if the port is the host's: oneib host accept HOST --port GUID",
+        refuse_port(work, port, ONEIB_FINDING_PORT_RESERVED, severity_of_port(work, port),
                     "it is a static member, a subnet manager's, a full member of the default "
                     "partition or a switch's, and no operator has accepted it as the host's");
 }
@@ -169,27 +162,24 @@ static void say_no_port(struct oneib_work *work, const struct oneib_network *net
     oneib_autotext struct oneib_text wish = {0};
     append_wish(&wish, network);
     if (binding->host_id == ONEIB_NO_ID) {
-        oneib_findings_note(work->findings, severity, "hca-missing",
-                            "look at the VM's history records",
-                            "VMs of %s should be on a host, and their documents name none",
-                            oneib_name_network(work, network->id).text);
+        oneib_findings_note_with(work->findings, ONEIB_FINDING_HCA_MISSING, severity, NULL,
+                                 "VMs of %s should be on a host, and their documents name none",
+                                 oneib_name_network(work, network->id).text);
         return;
     }
     if (answer == ONEIB_PORT_AMBIGUOUS) {
-        oneib_findings_note(
-            work->findings, severity, "hca-ambiguous",
-            "name the adapter, and its port, in the network's PHYDEV",
+        oneib_findings_note_with(
+            work->findings, ONEIB_FINDING_HCA_AMBIGUOUS, severity, NULL,
             "%s has more than one port that %s (%s) may mean: its VMs get none there",
             oneib_name_host(work, binding->host_id).text,
             oneib_name_network(work, network->id).text, wish.data);
         return;
     }
-    oneib_findings_note(work->findings, severity, "hca-missing",
-                        "run the host's probes again (onehost forceupdate) and compare IB_HCA "
-                        "with the network's PHYDEV",
-                        "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
-                        oneib_name_host(work, binding->host_id).text,
-                        oneib_name_network(work, network->id).text, wish.data);
+    oneib_findings_note_with(
+        work->findings, ONEIB_FINDING_HCA_MISSING, severity, NULL,
+        "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
+        oneib_name_host(work, binding->host_id).text, oneib_name_network(work, network->id).text,
+        wish.data);
 }
 
 static void say_unsupported(struct oneib_work *work, const struct oneib_network *network,
@@ -197,8 +187,7 @@ static void say_unsupported(struct oneib_work *work, const struct oneib_network 
 {
     oneib_autotext struct oneib_text device = {0};
     oneib_text_append_escaped(&device, port->device, sizeof port->device);
-    oneib_findings_note(work->findings, ONEIB_WARNING, "hca-unsupported",
-                        "use an adapter with driver mlx4 or mlx5 for this network",
+    oneib_findings_note(work->findings, ONEIB_FINDING_HCA_UNSUPPORTED,
                         "%s: how the VFs of %s (port 0x%016" PRIx64
                         ") are kept apart is not known, so VMs of %s get no members there",
                         oneib_name_host(work, binding->host_id).text,
@@ -277,8 +266,7 @@ static void say_invalid_devices(struct oneib_work *work)
     for (size_t i = 0; i < work->cloud->network_count; i++)
         if (work->cloud->networks[i].device_invalid &&
             work->entitlements[i].member_status != ONEIB_MEMBER_STATUS_NO_NETWORK)
-            oneib_findings_note(work->findings, ONEIB_WARNING, "phydev-invalid",
-                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx5_0 or mlx4_0:2",
+            oneib_findings_note(work->findings, ONEIB_FINDING_PHYDEV_INVALID,
                                 "%s has a PHYDEV that names no adapter: its VMs get no members",
                                 oneib_name_network(work, work->cloud->networks[i].id).text);
 }

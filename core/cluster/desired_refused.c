@@ -13,8 +13,7 @@ void oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *
                            oneib_pkey pkey)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "pkey-outside",
-        "give the network a VLAN_ID from pkeys.first to pkeys.last of oneib.conf, or widen these",
+        work->findings, ONEIB_FINDING_PKEY_OUTSIDE,
         "%s has P_Key 0x%04x (VLAN_ID %u), which is not from pkeys.first to pkeys.last: this "
         "subnet manager may have it for others, and it gets no members",
         oneib_name_network(work, network->id).text, pkey, pkey);
@@ -23,8 +22,7 @@ void oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *
 void oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "limited-refused",
-        "update UFM to 6.15 or later, or make them full members",
+        work->findings, ONEIB_FINDING_LIMITED_REFUSED,
         "%s has limited members, and this release of UFM makes full members of them: they get "
         "nothing",
         oneib_name_network(work, network->id).text);
@@ -59,8 +57,7 @@ void oneib_static_is_refused(struct oneib_work *work, const struct oneib_partiti
     *refused = fault != NULL;
     if (!fault)
         return;
-    oneib_findings_note(work->findings, ONEIB_WARNING, "static-partition-refused",
-                        "make it in UFM itself, or change it in the static partitions",
+    oneib_findings_note(work->findings, ONEIB_FINDING_STATIC_PARTITION_REFUSED,
                         "static partition \"%.31s\" (0x%04x) %s: UFM is not given it",
                         partition->name, partition->pkey, fault);
 }

@@ -81,13 +81,12 @@ static const struct present_member *find_present(const struct oneib_work *work,
 static void say_unknown(struct oneib_work *work, const struct oneib_attachment *attachment,
                         bool kept)
 {
-    oneib_findings_note(work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
-                        "update oneib: this release of OpenNebula has states that it does not know",
-                        "%s is in state %d/%d, which is not known: it %s",
-                        oneib_name_nic(work, attachment).text, attachment->state,
-                        attachment->lcm_state,
-                        kept ? "keeps the membership that is in force"
-                             : "gets no membership, for none is in force");
+    oneib_findings_note_with(
+        work->findings, ONEIB_FINDING_STATE_UNKNOWN, kept ? ONEIB_NOTICE : ONEIB_WARNING, NULL,
+        "%s is in state %d/%d, which is not known: it %s", oneib_name_nic(work, attachment).text,
+        attachment->state, attachment->lcm_state,
+        kept ? "keeps the membership that is in force"
+             : "gets no membership, for none is in force");
 }
 
 /* It keeps what is in force, if that is still its own; nothing new, and nothing wider. */
@@ -215,9 +214,7 @@ static bool is_virtual(const struct kind *kind)
 static void say_mixed(struct oneib_work *work, uint32_t cluster, const struct kind *kind)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "mixed-adapters",
-        "name the adapters of one kind in the network's PHYDEV, or run its VMs on hosts with one "
-        "kind; give networks of mlx5 hosts no static members",
+        work->findings, ONEIB_FINDING_MIXED_ADAPTERS,
         "%s has members on %s: %zu of its NICs on %s adapters are refused, for those on mlx5 need "
         "the key at index 0, where on a physical port it would reach all VFs",
         oneib_name_network(work, work->cloud->networks[cluster].id).text,

@@ -120,8 +120,7 @@ static void note_partition(struct oneib_work *work, uint32_t index)
     use->first_on_every_port |= partition->indx0;
     if (opens_every_port(partition))
         oneib_findings_note(
-            work->findings, ONEIB_WARNING, "static-partition-open",
-            "list the ports that need it, or make ALL limited, in the static partitions",
+            work->findings, ONEIB_FINDING_STATIC_PARTITION_OPEN,
             "static partition \"%.31s\" (0x%04x) makes every port a full member: every host "
             "of every virtual cluster is in it",
             partition->name, partition->pkey);

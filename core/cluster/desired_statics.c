@@ -9,8 +9,7 @@ static void say_site_guid(struct oneib_work *work, const struct oneib_network *n
                           oneib_guid guid)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "static-guid-site",
-        "remove it from IB_STATIC_GUIDS: VMs join a network by being attached to it",
+        work->findings, ONEIB_FINDING_STATIC_GUID_INVALID,
         "%s names 0x%016" PRIx64
         " as a static member, which is no adapter's GUID but one of those that oneib gives to VFs: "
         "it is refused",
@@ -92,10 +91,8 @@ static void say_ignored(struct oneib_work *work, const struct oneib_network *net
     if (!attribute || network->other_driver)
         return;
     oneib_findings_note(
-        work->findings, ONEIB_NOTICE, "attribute-ignored",
-        "set it on the network that it is reserved from, or give the network to oneadmin",
-        "%s says %s, which does not count: %s", oneib_name_network(work, network->id).text,
-        attribute,
+        work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED, "%s says %s, which does not count: %s",
+        oneib_name_network(work, network->id).text, attribute,
         rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
 }
 

@@ -90,10 +90,11 @@ static void say_one(struct oneib_work *work, const struct oneib_network *network
     append_command(work, network->id, &fix);
     oneib_text_append(&fix, "; then attach again what was attached meanwhile, and set MTU if "
                             "the network had one");
-    oneib_findings_note(work->findings, ONEIB_WARNING, "network-switched", fix.data,
-                        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs that run "
-                        "with it keep what they have; others get no InfiniBand from it",
-                        oneib_name_network(work, network->id).text, driver.data);
+    oneib_findings_note_with(
+        work->findings, ONEIB_FINDING_NETWORK_SWITCHED, ONEIB_WARNING, fix.data,
+        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs that run "
+        "with it keep what they have; others get no InfiniBand from it",
+        oneib_name_network(work, network->id).text, driver.data);
 }
 
 void oneib_say_switched(struct oneib_work *work)
@@ -108,8 +109,8 @@ void oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attac
     oneib_autotext struct oneib_text fix = {0};
     append_command(work, attachment->network_id, &fix);
     oneib_text_append(&fix, "; then start the VM again");
-    oneib_findings_note(
-        work->findings, ONEIB_WARNING, "network-switched", fix.data,
+    oneib_findings_note_with(
+        work->findings, ONEIB_FINDING_NETWORK_SWITCHED, ONEIB_WARNING, fix.data,
         "%s is of %s, which is no InfiniBand network any more, and comes to a host where that "
         "network's P_Key is not in force: it gets nothing",
         oneib_name_nic(work, attachment).text,

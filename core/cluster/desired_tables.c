@@ -127,9 +127,7 @@ static bool any_is_full(const struct wish *wishes, size_t count)
 static void say_refused(struct oneib_work *work, const struct wish *wish, const char *names)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "membership-refused",
-        "run them on other hosts, or take IB_MEMBERSHIP from NICs and reservations and make the "
-        "operator's network limited",
+        work->findings, ONEIB_FINDING_MEMBERSHIP_REFUSED,
         "%s has one entry for P_Key 0x%04x of %s, and full members: users have made limited, and "
         "get nothing there: %s",
         oneib_name_port(work, wish->guid).text, wish->pkey,
@@ -282,8 +280,7 @@ static void say_narrowed(struct oneib_work *work, const struct entry *entry)
     oneib_text_append(&host, "");
     append_host(work, &host, entry);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "membership-narrowed",
-        "run limited and full members of one network on different hosts",
+        work->findings, ONEIB_FINDING_MEMBERSHIP_NARROWED,
         "port 0x%016" PRIx64 "%s has one entry for P_Key 0x%04x of %s"
         ", and one of those there is limited: limited are also %s",
         entry->wishes->guid, host.data, entry->wishes->pkey,
@@ -406,8 +403,7 @@ static void say_full(struct oneib_work *work, const struct table *table, size_t 
     for (size_t i = accepted; i < table->entry_count; i++)
         oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
                                cluster_of(work, &table->entries[i])->id);
-    oneib_findings_note(work->findings, ONEIB_WARNING, "port-full",
-                        "move VMs of some of these networks to other hosts",
+    oneib_findings_note(work->findings, ONEIB_FINDING_PORT_FULL,
                         "port 0x%016" PRIx64 "%s holds %" PRIu32
                         " P_Keys at most, those of the default partition and the static partitions "
                         "included; it has %s; no room for %s",
@@ -509,13 +505,11 @@ static void say_excess(struct oneib_work *work, const struct excess *excess, siz
     for (size_t i = 0; i < count; i++)
         oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
                                work->cloud->networks[excess[i].cluster].id);
-    oneib_findings_note(
-        work->findings, ONEIB_WARNING, "owner-limit",
-        "let VMs of fewer of that user's networks run on one host, or raise pkeys.per_owner",
-        "%s holds as many P_Keys of networks of user %" PRIu32
-        " as it may (pkeys.per_owner, %" PRIu32 "): no place there for %s",
-        oneib_name_port(work, excess->guid).text, excess->owner, work->policy->per_owner_max,
-        keys.data);
+    oneib_findings_note(work->findings, ONEIB_FINDING_OWNER_LIMIT,
+                        "%s holds as many P_Keys of networks of user %" PRIu32
+                        " as it may (pkeys.per_owner, %" PRIu32 "): no place there for %s",
+                        oneib_name_port(work, excess->guid).text, excess->owner,
+                        work->policy->per_owner_max, keys.data);
 }
 
 static void say_each_excess(struct oneib_work *work, struct table *table)

@@ -6,43 +6,26 @@
 
 /* What is wrong with a port, in findings and on the command line alike. */
 struct trouble {
-    enum oneib_severity severity;
-    const char *code, *fix, *why;
+    enum oneib_finding_id finding;
+    const char *why;
 };
 
 static const struct trouble troubles[] = {
-    [ONEIB_FENCE_ASKED] = {ONEIB_WARNING, "fence-waits",
-                           "see that oneibd runs beside the master subnet manager",
-                           "nobody has looked at it yet"},
-    [ONEIB_FENCE_GONE] = {ONEIB_WARNING, "fence-port-gone",
-                          "see that the host has no power, or pull its cable, before you start its "
-                          "VMs elsewhere by hand; is it back on the fabric, it is closed by itself",
+    [ONEIB_FENCE_ASKED] = {ONEIB_FINDING_FENCE_WAITS, "nobody has looked at it yet"},
+    [ONEIB_FENCE_GONE] = {ONEIB_FINDING_FENCE_PORT_GONE,
                           "it is not on the fabric, and where it would be linked nobody knows"},
-    [ONEIB_FENCE_UP] = {ONEIB_VIOLATION, "fence-open",
-                        "look at the switch, and pull the cable; only then start the host's VMs "
-                        "elsewhere",
-                        "its switch's port does not stay disabled"},
-    [ONEIB_FENCE_SILENT] = {ONEIB_VIOLATION, "fence-open",
-                            "look at the switch, and pull the cable; only then start the host's "
-                            "VMs elsewhere",
-                            "its switch's port does not answer"},
-    [ONEIB_FENCE_SHARED] =
-        {ONEIB_WARNING, "fence-port-shared",
-         "see which of the hosts has the adapter, have the ports of the other one "
-         "asked for anew (oneib host accept), and fence again",
-         "another host reports it too, and must not be cut off"},
-    [ONEIB_FENCE_DOUBLED] = {ONEIB_WARNING, "fence-port-doubled",
-                             "see which of the two is the host's, pull the other's cable, and "
-                             "fence again",
+    [ONEIB_FENCE_UP] = {ONEIB_FINDING_FENCE_OPEN, "its switch's port does not stay disabled"},
+    [ONEIB_FENCE_SILENT] = {ONEIB_FINDING_FENCE_OPEN, "its switch's port does not answer"},
+    [ONEIB_FENCE_SHARED] = {ONEIB_FINDING_FENCE_PORT_SHARED,
+                            "another host reports it too, and must not be cut off"},
+    [ONEIB_FENCE_DOUBLED] = {ONEIB_FINDING_FENCE_PORT_DOUBLED,
                              "it is seen at two places of the fabric"},
     [ONEIB_FENCE_BARRED] =
-        {ONEIB_WARNING, "fence-port-barred",
-         "see whether the port is the host's at all; if so, pull its cable",
-         "it is the master subnet manager's, a static member's, a full member of the default "
-         "partition, or in a partition of the operator's and in no cluster"},
-    [ONEIB_FENCE_UNPROVEN] = {ONEIB_WARNING, "fence-port-unproven",
-                              "see whether the host has such a port at all; if so, pull its cable, "
-                              "if not, remove IB_HCA from the host",
+        {ONEIB_FINDING_FENCE_PORT_BARRED,
+         "it is the master subnet manager's, a static member's, a full member of "
+         "the default partition, or in a partition of the operator's and in no "
+         "cluster"},
+    [ONEIB_FENCE_UNPROVEN] = {ONEIB_FINDING_FENCE_PORT_UNPROVEN,
                               "only IB_HCA of the host names it, which monitoring may have been "
                               "told by anybody; its oneib-node has never reported it"},
 };
@@ -55,7 +38,7 @@ static void report_port(const struct oneib_cloud *cloud,
         return;
     const struct trouble *trouble = &troubles[port->state];
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, port->host_id);
-    oneib_findings_note(findings, trouble->severity, trouble->code, trouble->fix,
+    oneib_findings_note(findings, trouble->finding,
                         "%s is fenced, and its port 0x%016" PRIx64 " is not closed: %s",
                         oneib_host_id_shown(cloud, port->host_id).text, port->guid, trouble->why);
 }
@@ -64,8 +47,7 @@ static void report_host(const struct oneib_cloud *cloud, const struct oneib_ledg
                         struct oneib_findings *findings)
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, fence->host_id);
-    oneib_findings_note(findings, ONEIB_NOTICE, "host-fenced",
-                        "when it is well again: oneib unfence, on the front-end as oneadmin",
+    oneib_findings_note(findings, ONEIB_FINDING_HOST_FENCED,
                         "%s is fenced: no VM on it is a member of any cluster%s",
                         oneib_host_id_shown(cloud, fence->host_id).text,
                         fence->wish == ONEIB_FENCE_LIFT

@@ -160,9 +160,7 @@ static void say_no_vf(struct work *work, const struct oneib_attachment *attachme
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "vf-not-given",
-        "compare the NIC's ADDRESS (onevm show) with the host's PCI_DEVICES (onehost show); "
-        "right after a start it comes by itself",
+        work->findings, ONEIB_FINDING_VF_NOT_GIVEN,
         "VM %u NIC %u is a PCI device of %s that PCI_DEVICES does not give to this VM: it "
         "gets nothing there",
         attachment->vm_id, attachment->nic_id,
@@ -588,8 +586,7 @@ static void add_twice(struct work *work, struct placed *placed, struct oneib_gra
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, placed->host_id);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "guid-twice",
-        "when that host has failed: oneib fence; else end what is left of the VM there",
+        work->findings, ONEIB_FINDING_GUID_TWICE,
         "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
         placed->grant.vm_id, placed->grant.nic_id,
         oneib_host_id_shown(work->input->cloud, placed->host_id).text, where, placed->grant.guid);
@@ -628,7 +625,7 @@ static void say_too_many(struct work *work, uint32_t host_id, size_t count)
 {
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "grants-full", "run fewer InfiniBand NICs on one host",
+        work->findings, ONEIB_FINDING_GRANTS_FULL,
         "%s has %zu InfiniBand NICs, and a list has room for %d: those that came last get nothing",
         oneib_host_id_shown(work->input->cloud, host_id).text, count, ONEIB_GRANTS_MAX);
 }

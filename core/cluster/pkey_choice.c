@@ -148,8 +148,7 @@ static void say_reserved(struct oneib_work *work, const struct oneib_network *ne
     oneib_autotext struct oneib_text outcome = {0};
     append_outcome(work, network, &outcome);
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "pkey-reserved",
-        "give the network another VLAN_ID, or take the partition out of the static partitions",
+        work->findings, ONEIB_FINDING_PKEY_RESERVED,
         "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition of the operator's uses: %s",
         oneib_name_network(work, network->id).text, wish, wish, outcome.data);
 }
@@ -160,8 +159,7 @@ static void say_conflict(struct oneib_work *work, const struct oneib_network *ne
     oneib_autotext struct oneib_text holder = {0}, outcome = {0};
     append_holder(work, use, &holder);
     append_outcome(work, network, &outcome);
-    oneib_findings_note(work->findings, ONEIB_WARNING, "pkey-conflict",
-                        "give it another VLAN_ID, or wait until the key is nobody's",
+    oneib_findings_note(work->findings, ONEIB_FINDING_PKEY_CONFLICT,
                         "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
                         oneib_name_network(work, network->id).text, wish, wish, holder.data,
                         outcome.data);
@@ -171,11 +169,9 @@ static void say_mistyped(struct oneib_work *work, const struct oneib_network *ne
 {
     oneib_autotext struct oneib_text outcome = {0};
     append_outcome(work, network, &outcome);
-    oneib_findings_note(
-        work->findings, ONEIB_WARNING, "pkey-invalid",
-        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen",
-        "%s has a VLAN_ID that is no P_Key: %s", oneib_name_network(work, network->id).text,
-        outcome.data);
+    oneib_findings_note(work->findings, ONEIB_FINDING_PKEY_INVALID,
+                        "%s has a VLAN_ID that is no P_Key: %s",
+                        oneib_name_network(work, network->id).text, outcome.data);
 }
 
 static void request(struct oneib_work *work, const struct oneib_network *network, oneib_pkey pkey,
@@ -222,7 +218,7 @@ static void say_needs_key(struct oneib_work *work, const struct oneib_network *n
 {
     if (!states_its_parents_key(work, network))
         return;
-    oneib_findings_note(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL,
+    oneib_findings_note(work->findings, ONEIB_FINDING_RESERVATION_NEEDS_KEY,
                         "%s is a reservation from %s and still has a copy of its P_Key "
                         "0x%04x: it is waiting for one of its own",
                         oneib_name_network(work, network->id).text,
@@ -256,9 +252,7 @@ static bool has_too_many_at_rest(const struct oneib_work *work, const struct one
 static void say_too_many(struct oneib_work *work, const struct oneib_network *network)
 {
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "pkeys-resting",
-        "wait until the hosts that had them have answered; of a host that is gone for good: oneib "
-        "host forget HOST",
+        work->findings, ONEIB_FINDING_PKEYS_RESTING,
         "%s gets no P_Key: %" PRIu32 " keys of networks that its owner, user %" PRIu32
         ", has deleted may still be held by hosts (pkeys.resting)",
         oneib_name_network(work, network->id).text, work->policy->resting_max, network->uid);
@@ -268,9 +262,7 @@ static void say_exhausted(struct oneib_work *work, size_t without, uint32_t firs
 {
     if (without == 0)
         return;
-    oneib_findings_note(work->findings, ONEIB_WARNING, "pkeys-exhausted",
-                        "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
-                        "that are not used",
+    oneib_findings_note(work->findings, ONEIB_FINDING_PKEYS_EXHAUSTED,
                         "no free P_Key is left in %u-%u: %zu networks are without one, the "
                         "first is %s",
                         work->policy->pkey_first, work->policy->pkey_last, without,
@@ -336,8 +328,7 @@ static void say_owned(struct oneib_work *work, const struct key_owners *owners)
         const struct key_owner *owner = &owners->items[i];
         if (owner->beyond == 0)
             continue;
-        oneib_findings_note(work->findings, ONEIB_WARNING, "pkeys-owned",
-                            "let the user delete networks, or raise pkeys.owned in oneib.conf",
+        oneib_findings_note(work->findings, ONEIB_FINDING_PKEYS_OWNED,
                             "networks of user %" PRIu32 " have as many P_Keys as they may "
                             "(pkeys.owned, %" PRIu32 "): %zu get none, the first is %s",
                             owner->uid, work->policy->owned_max, owner->beyond,
@@ -458,10 +449,11 @@ static void find_lost_hosts(struct oneib_work *work, bool *any)
             continue;
         *any = true;
         oneib_text_printf(&fix, "when it is off for good: oneib host forget %" PRIu32, id);
-        oneib_findings_note(work->findings, ONEIB_WARNING, "host-gone", fix.data,
-                            "%s is not in OpenNebula any more, and may still hold P_Keys: none "
-                            "that was in use is given again",
-                            oneib_name_host(work, id).text);
+        oneib_findings_note_with(
+            work->findings, ONEIB_FINDING_HOST_GONE, ONEIB_WARNING, fix.data,
+            "%s is not in OpenNebula any more, and may still hold P_Keys: none "
+            "that was in use is given again",
+            oneib_name_host(work, id).text);
     }
 }
 
@@ -550,9 +542,7 @@ void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partitio
                  partition->pkey);
     desired->wishes_at_rest++;
     oneib_findings_note(
-        work->findings, ONEIB_WARNING, "static-partition-waits",
-        "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "
-        "forget",
+        work->findings, ONEIB_FINDING_STATIC_PARTITION_WAITS,
         "static partition \"%.31s\" (0x%04x) is not put into force yet: %s may hold that "
         "P_Key still, as a network's",
         partition->name, partition->pkey, oneib_name_host(work, holder).text);

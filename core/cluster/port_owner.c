@@ -155,14 +155,12 @@ static void note_conflict(const struct settling *settling, uint32_t host_id, uin
 {
     oneib_findings_mention(settling->findings, ONEIB_SUBJECT_HOST, host_id);
     oneib_findings_mention(settling->findings, ONEIB_SUBJECT_HOST, other);
-    oneib_findings_note(
-        settling->findings, ONEIB_WARNING, "port-conflict",
-        "if the adapter has moved: oneib host accept HOST --port GUID; else run the host's probes "
-        "again (onehost forceupdate) and check who can send monitoring messages",
-        "%s names port 0x%016" PRIx64 " in IB_HCA, %s %s: the port is not used for %s",
-        oneib_host_id_shown(settling->cloud, host_id).text, guid, why,
-        oneib_host_id_shown(settling->cloud, other).text,
-        oneib_host_id_shown(settling->cloud, host_id).text);
+    oneib_findings_note(settling->findings, ONEIB_FINDING_PORT_CONFLICT,
+                        "%s names port 0x%016" PRIx64
+                        " in IB_HCA, %s %s: the port is not used for %s",
+                        oneib_host_id_shown(settling->cloud, host_id).text, guid, why,
+                        oneib_host_id_shown(settling->cloud, other).text,
+                        oneib_host_id_shown(settling->cloud, host_id).text);
 }
 
 static bool is_anothers(const struct settling *settling, const struct oneib_host *host,

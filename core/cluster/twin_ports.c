@@ -37,14 +37,13 @@ static void add(const struct oneib_switch_link *first, const struct oneib_switch
                 const struct oneib_cloud *cloud, struct oneib_findings *findings)
 {
     mention_hosts(cloud, first->port_guid, findings);
-    oneib_findings_note(
-        findings, ONEIB_VIOLATION, "port-twice",
-        "pull the cable of the one that is not to be there, then give it a GUID of its own",
-        "two adapters have the port GUID 0x%016" PRIx64 ": at port %u of switch 0x%016" PRIx64
-        ", and at port %u of switch 0x%016" PRIx64
-        ": the subnet manager takes either for the other",
-        first->port_guid, first->switch_port, first->switch_guid, second->switch_port,
-        second->switch_guid);
+    oneib_findings_note(findings, ONEIB_FINDING_PORT_TWICE,
+                        "two adapters have the port GUID 0x%016" PRIx64
+                        ": at port %u of switch 0x%016" PRIx64
+                        ", and at port %u of switch 0x%016" PRIx64
+                        ": the subnet manager takes either for the other",
+                        first->port_guid, first->switch_port, first->switch_guid,
+                        second->switch_port, second->switch_guid);
 }
 
 void oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,

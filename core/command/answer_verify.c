@@ -29,9 +29,7 @@ static void note_unproven(const struct oneib_vports *vports, struct oneib_findin
     const size_t believed = is_proven ? result->believed : 0;
     if (!vports->was_tried || (is_proven && believed == result->owners))
         return;
-    oneib_findings_note(findings, ONEIB_NOTICE, "virtual-ports-unproven",
-                        "ask the subnet manager what they hold, and tell oneib's developers what "
-                        "the adapters are",
+    oneib_findings_note(findings, ONEIB_FINDING_VIRTUAL_PORTS_UNPROVEN,
                         "virtual ports of %zu of %zu adapters are not verified: %s",
                         result->owners - believed, result->owners,
                         oneib_vport_proof_words(is_proven ? ONEIB_VPORTS_NO_GUIDS : result->proof));
@@ -262,8 +260,7 @@ static void judge_file(struct oneib_view *view)
     if (snapshot->seen.state != ONEIB_SEEN_NOTHING && snapshot->seen.state != ONEIB_SEEN_UNREADABLE)
         return;
     oneib_findings_note(
-        view->findings, ONEIB_VIOLATION, "partitions-unreadable",
-        "put it right with 'oneib sync', or 'oneib sync --force' when it was somebody else's",
+        view->findings, ONEIB_FINDING_PARTITIONS_UNREADABLE,
         "%s %s: when opensm reads it next, it makes everybody a full member of "
         "the default partition",
         path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");
@@ -298,10 +295,8 @@ static void note_stale_keys(struct comparison *comparison, const struct oneib_st
     oneib_text_append(&text, " that this host's port does not have");
     for (size_t i = 0; i < count; i++)
         oneib_text_printf(&text, "%s%s", i ? ", " : ": ", oneib_pkey_raw_shown(keys[i].pkey).text);
-    oneib_findings_note(comparison->view->findings, ONEIB_WARNING, "switch-key-stale",
-                        "root on this host can send with these keys; opensm does not remove them: "
-                        "restart the switch when its hosts can be without it",
-                        "%s", text.data);
+    oneib_findings_note(comparison->view->findings, ONEIB_FINDING_SWITCH_KEY_STALE, "%s",
+                        text.data);
 }
 
 /* A guest cannot send with such a key: no violation. Where the subnet manager has virtual ports their

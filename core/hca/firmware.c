@@ -285,8 +285,7 @@ void oneib_firmware_note_sm(const struct oneib_hcas *hcas, struct oneib_findings
     for (size_t i = 0; i < hcas->count; i++) {
         const struct oneib_hca *hca = &hcas->items[i];
         if (hca->vf_count > 0 && oneib_firmware_ask_sm(hca) == ONEIB_SM_UNAWARE)
-            oneib_findings_note(findings, ONEIB_WARNING, "virtual-ports-unserved",
-                                "use NVIDIA's subnet manager: docs/operator-nvidia.md",
+            oneib_findings_note(findings, ONEIB_FINDING_VIRTUAL_PORTS_UNSERVED,
                                 "the subnet manager does not know virtual ports, as firmware of "
                                 "%s says: its virtual functions get no P_Key",
                                 hca->name);

@@ -99,34 +99,26 @@ static void read_table(struct oneib_inventory *inventory)
     inventory->table_known = oneib_reservations_read(&inventory->table, &why) == 0;
     if (inventory->table_known)
         return;
-    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "vf-table-unreadable",
-                        "as root, mend or remove the table; 'oneib hca --repair' then closes "
-                        "what nobody has",
-                        "%s", why.text);
+    oneib_findings_note(&inventory->findings, ONEIB_FINDING_VF_TABLE_UNREADABLE, "%s", why.text);
 }
 
 static void note_no_service(struct oneib_inventory *inventory)
 {
-    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "node-service-unreachable",
-                        "until it answers no VM gets a virtual function here; 'systemctl "
-                        "status oneib-node' says why it does not",
-                        "%s", inventory->domains_error.text);
+    oneib_findings_note(&inventory->findings, ONEIB_FINDING_NODE_SERVICE_UNREACHABLE, "%s",
+                        inventory->domains_error.text);
 }
 
 static void note_busy_service(struct oneib_inventory *inventory)
 {
-    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "node-service-busy",
-                        "try again; 'ss -xp' as root says who holds connections to its sockets in "
-                        "/run/oneib",
+    oneib_findings_note(&inventory->findings, ONEIB_FINDING_NODE_SERVICE_BUSY,
                         "which virtual functions are in use is unknown: %s",
                         inventory->domains_error.text);
 }
 
 static void note_no_domains(struct oneib_inventory *inventory)
 {
-    oneib_findings_note(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
-                        "see that libvirtd runs, and that the service oneib-node may connect to it",
-                        "%s", inventory->domains_error.text);
+    oneib_findings_note(&inventory->findings, ONEIB_FINDING_LIBVIRT_UNREACHABLE, "%s",
+                        inventory->domains_error.text);
 }
 
 /* A table that does not parse is read when it is mended: nobody knows what the service makes of it
@@ -149,9 +141,7 @@ static void take_list(struct oneib_inventory *inventory, struct oneib_service_li
 static void note_stale(struct oneib_inventory *inventory, const struct oneib_error *stale)
 {
     if (stale->code != ONEIB_ERROR_NONE)
-        oneib_findings_note(&inventory->findings, ONEIB_WARNING, "grants-stale",
-                            "see that oneibd runs and that this host reaches its port; "
-                            "until then no VM gets a virtual function here",
+        oneib_findings_note(&inventory->findings, ONEIB_FINDING_GRANTS_STALE,
                             "nothing new is opened: %s", stale->text);
 }
 

@@ -5,7 +5,6 @@
 #include "node/inventory_internal.h"
 #include <inttypes.h>
 
-#define REPAIR "'oneib hca --repair'"
 #define NAME_MAX_SHOWN 64
 
 /* The entry of PortInfo.PortState (IBA) of a port that the SM has brought up. */
@@ -45,15 +44,15 @@ static void judge_port(const struct judge *judge, const struct oneib_hca *hca,
     struct oneib_error unsafe = {0};
     if (!is_in_service(hca, port) || oneib_port_is_safe(hca, port, &unsafe) == 0)
         return;
-    oneib_findings_note(judge->findings,
-                        has_open_vf(judge->inventory, hca, port) ? ONEIB_VIOLATION : ONEIB_WARNING,
-                        "port-not-safe", NULL, "%s", unsafe.text);
+    oneib_findings_note_with(judge->findings, ONEIB_FINDING_PORT_NOT_SAFE,
+                             has_open_vf(judge->inventory, hca, port) ? ONEIB_VIOLATION
+                                                                      : ONEIB_WARNING,
+                             NULL, "%s", unsafe.text);
 }
 
 static void note_unreadable_hca(const struct judge *judge, const struct oneib_error *why)
 {
-    oneib_findings_note(judge->findings, ONEIB_WARNING, "hca-unreadable",
-                        "see the kernel's log for the adapter, and its driver", "%s", why->text);
+    oneib_findings_note(judge->findings, ONEIB_FINDING_HCA_UNREADABLE, "%s", why->text);
 }
 
 static void judge_hca(const struct judge *judge, const struct oneib_hca *hca)
@@ -84,14 +83,14 @@ static void judge_record(const struct judge *judge, const struct oneib_vf_record
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&record->vf, vf);
     if (!oneib_inventory_has_vf(judge->inventory, record)) {
-        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-gone", REPAIR,
+        oneib_findings_note(judge->findings, ONEIB_FINDING_VF_GONE,
                             "%s is recorded for VM %" PRIu32 " NIC %u, but %s has no such "
                             "virtual function any more",
                             vf, record->vm_id, record->nic_id, record->device);
         return;
     }
     if (oneib_record_is_unfinished(record, domains, known, judge->now)) {
-        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR,
+        oneib_findings_note(judge->findings, ONEIB_FINDING_VF_UNFINISHED,
                             "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
                             "function %s",
                             vf, record->vm_id, record->nic_id,
@@ -100,7 +99,7 @@ static void judge_record(const struct judge *judge, const struct oneib_vf_record
         return;
     }
     if (oneib_record_is_not_plugged(record, domains, known, judge->now))
-        oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR,
+        oneib_findings_note(judge->findings, ONEIB_FINDING_VF_NOT_PLUGGED,
                             "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
                             "function is not plugged into its domain",
                             vf, record->vm_id, record->nic_id);
@@ -139,8 +138,7 @@ static void judge_claims(const struct judge *judge, const struct oneib_inventory
     oneib_autotext struct oneib_text claims = {0};
     if (!item->domain || append_claims(&judge->inventory->domains, item, &claims) < 2)
         return;
-    oneib_findings_note(judge->findings, ONEIB_VIOLATION, "vf-claimed-twice",
-                        "take the device out of all domains but the one that it is for",
+    oneib_findings_note(judge->findings, ONEIB_FINDING_VF_CLAIMED_TWICE,
                         "%s of %s is claimed by %s", vf, item->hca->name, claims.data);
 }
 
@@ -158,9 +156,10 @@ static void note_left_over(const struct judge *judge, const struct oneib_invento
     const bool is_open = !item->state.closed && !item->state.fresh;
     if (!oneib_record_is_current(&item->vf->pci, NULL))
         return;
-    oneib_findings_note(judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-closed",
-                        REPAIR, "%s of %s is nobody's, but %s", vf, item->hca->name,
-                        is_open ? "open" : "still has a GUID, or the subnet manager has one");
+    oneib_findings_note_with(judge->findings, ONEIB_FINDING_VF_NOT_CLOSED,
+                             is_open ? ONEIB_VIOLATION : ONEIB_WARNING, NULL,
+                             "%s of %s is nobody's, but %s", vf, item->hca->name,
+                             is_open ? "open" : "still has a GUID, or the subnet manager has one");
 }
 
 /* A VM's VF whose record was lost is watched by nobody. One that is closed was left in a domain
@@ -172,9 +171,7 @@ static void note_unrecorded(const struct judge *judge, const struct oneib_invent
         !oneib_record_is_current(&item->vf->pci, NULL))
         return;
     oneib_findings_note(
-        judge->findings, ONEIB_WARNING, "vf-unrecorded",
-        "detach the NIC from the VM and attach it again; if the VM has no such NIC power it off "
-        "and resume it",
+        judge->findings, ONEIB_FINDING_VF_UNRECORDED,
         "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
         item->hca->name, item->domain->vm_id,
         item->state.closed ? "it is closed, and reaches nobody"
@@ -207,16 +204,16 @@ static void judge_against_record(const struct judge *judge, const struct oneib_i
     /* The service may have been at work on it. */
     if (!oneib_record_is_current(&record->vf, record))
         return;
-    oneib_findings_note(
-        judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-as-recorded",
-        "see that the service oneib-node runs: it makes them equal",
-        "%s of %s: VM %" PRIu32 " NIC %u is recorded as %s with P_Key 0x%04x, but the virtual "
-        "function is %s",
-        vf, item->hca->name, record->vm_id, record->nic_id, oneib_vf_stage_name(record->stage),
-        record->pkey,
-        !is_open ? "closed"
-        : wrong  ? wrong
-                 : "open");
+    oneib_findings_note_with(judge->findings, ONEIB_FINDING_VF_NOT_AS_RECORDED,
+                             is_open ? ONEIB_VIOLATION : ONEIB_WARNING, NULL,
+                             "%s of %s: VM %" PRIu32
+                             " NIC %u is recorded as %s with P_Key 0x%04x, but the virtual "
+                             "function is %s",
+                             vf, item->hca->name, record->vm_id, record->nic_id,
+                             oneib_vf_stage_name(record->stage), record->pkey,
+                             !is_open ? "closed"
+                             : wrong  ? wrong
+                                      : "open");
 }
 
 static void judge_vf(const struct judge *judge, const struct oneib_inventory_vf *item)
@@ -250,8 +247,7 @@ static void judge_states_of(const struct judge *judge, const struct oneib_hca *h
     }
     if (!judge->with_states || unknown == 0 || hca->fault.code != ONEIB_ERROR_NONE)
         return;
-    oneib_findings_note(judge->findings, ONEIB_WARNING, "vf-unreadable",
-                        "see the adapter's driver, and the kernel's log",
+    oneib_findings_note(judge->findings, ONEIB_FINDING_VF_UNREADABLE,
                         "%s: the state of %zu of its %zu virtual functions cannot be read: %s",
                         hca->name, unknown, hca->vf_count, first->unreadable.text);
 }
@@ -275,8 +271,7 @@ static void judge_virtual_ports(const struct judge *judge)
     if (unseen == 0 || judge->findings->count > before)
         return;
     /* Nothing is wrong: but what keeps these VMs apart is not proved here. */
-    oneib_findings_note(judge->findings, ONEIB_NOTICE, "virtual-ports-unread",
-                        "ask the subnet manager what these virtual ports hold",
+    oneib_findings_note(judge->findings, ONEIB_FINDING_VIRTUAL_PORTS_UNREAD,
                         "what %zu open virtual function%s of mlx5 hold%s cannot be read on "
                         "this host: %s P_Keys are the subnet manager's word alone",
                         unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "",

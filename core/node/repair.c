@@ -26,9 +26,8 @@ static void take_result(struct repair *repair, int result, const struct oneib_pc
         return;
     }
     oneib_pci_format(vf, address);
-    oneib_findings_note(&repair->inventory->findings, ONEIB_WARNING, "repair-failed",
-                        "'oneib hca --repair' tries it again", "%s could not be put right: %s",
-                        address, why->text);
+    oneib_findings_note(&repair->inventory->findings, ONEIB_FINDING_REPAIR_FAILED,
+                        "%s could not be put right: %s", address, why->text);
 }
 
 /* Asked, and waited for. */

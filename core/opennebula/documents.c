@@ -68,10 +68,9 @@ static const char *reason(const struct oneib_value *value, const char *why)
     return why;
 }
 
-void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                                const char *code, const char *fix, const char *object,
-                                const char *attribute, const struct oneib_value *value,
-                                const char *why)
+void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_finding_id id,
+                                const char *object, const char *attribute,
+                                const struct oneib_value *value, const char *why)
 {
     oneib_autotext struct oneib_text shown = {0};
     if (value->state != ONEIB_VALUE_ABSENT) {
@@ -79,7 +78,7 @@ void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_se
         oneib_text_append_escaped(&shown, value->text, SHOWN_LENGTH);
         oneib_text_append(&shown, "\"");
     }
-    oneib_findings_note(documents->findings, severity, code, fix, "%s: %s%s %s", object, attribute,
+    oneib_findings_note(documents->findings, id, "%s: %s%s %s", object, attribute,
                         shown.data ? shown.data : "", reason(value, why));
 }
 
@@ -94,8 +93,8 @@ char *oneib_documents_copy_name(struct oneib_documents *documents, const char *o
 {
     bool is_plain = value->state == ONEIB_VALUE_TEXT;
     if (!is_plain)
-        oneib_documents_note_value(documents, ONEIB_NOTICE, "name-invalid", NULL, object, "NAME",
-                                   value, "");
+        oneib_documents_note_value(documents, ONEIB_FINDING_NAME_INVALID, object, "NAME", value,
+                                   "");
     return oneib_strdup(is_plain ? value->text : "");
 }
 

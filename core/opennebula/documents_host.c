@@ -45,10 +45,8 @@ static void read_amount(struct oneib_documents *documents, const struct host *ho
     if (oneib_value_is_empty(value))
         return;
     if (!oneib_value_number(value, UINT16_MAX, &number)) {
-        oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
-                                   "correct the host's IB_HCA, or what its probe prints",
-                                   host->object.text, attribute, value,
-                                   "is not a number from 0 to 65535");
+        oneib_documents_note_value(documents, ONEIB_FINDING_HCA_INVALID, host->object.text,
+                                   attribute, value, "is not a number from 0 to 65535");
         return;
     }
     *amount = (uint16_t)number;
@@ -81,8 +79,7 @@ static void note_bad_port(struct oneib_documents *documents, const struct host *
     oneib_text_append(&shown, "\", PORT_GUID \"");
     oneib_text_append_escaped(&shown, values[PORT_GUID].text, 64);
     oneib_text_append(&shown, "\"");
-    oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
-                        "correct the host's IB_HCA, or what its probe prints",
+    oneib_findings_note(documents->findings, ONEIB_FINDING_HCA_INVALID,
                         "%s: an IB_HCA does not name a port, it is left out: %s", host->object.text,
                         shown.data);
 }
@@ -100,8 +97,7 @@ static void note_repeated_port(struct oneib_documents *documents, const struct h
     if (port->port_guid == 0)
         return;
     port->port_guid = 0;
-    oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
-                        "remove the stale IB_HCA from the host's template",
+    oneib_findings_note(documents->findings, ONEIB_FINDING_HCA_INVALID,
                         "%s: there are two IB_HCA for %s port %u, both are left out",
                         host->object.text, port->device, port->port);
 }
@@ -302,10 +298,8 @@ static void keep_hexadecimal(const struct oneib_value *value, char *text, size_t
 
 static void note_keys(struct oneib_documents *documents, const struct host *host)
 {
-    oneib_documents_note_value(documents, ONEIB_WARNING, "host-keys-invalid",
-                               "it is written again once the host's oneib-node has reported; of a "
-                               "host that is gone for good: oneib host forget",
-                               host->object.text, "IB_KEYS", &host->keys,
+    oneib_documents_note_value(documents, ONEIB_FINDING_HOST_KEYS_INVALID, host->object.text,
+                               "IB_KEYS", &host->keys,
                                "is not a list of P_Keys: no key that rests is given again");
 }
 
@@ -344,27 +338,24 @@ static void keep_scalars(struct host *host)
 static void keep_host(struct oneib_documents *documents, struct host *host)
 {
     if (!identify_host(host)) {
-        oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid", ONEIB_FIX_NOT_ONED,
+        oneib_documents_note_value(documents, ONEIB_FINDING_DOCUMENT_INVALID,
                                    "a host without an id is left out", "ID", &host->id,
                                    "is not an id");
         return;
     }
     if (host->invalid_vms > 0)
-        oneib_findings_note(documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                            ONEIB_FIX_NOT_ONED, "%s: %zu entries of its VMS are not ids",
-                            host->object.text, host->invalid_vms);
+        oneib_findings_note(documents->findings, ONEIB_FINDING_DOCUMENT_INVALID,
+                            "%s: %zu entries of its VMS are not ids", host->object.text,
+                            host->invalid_vms);
     if (host->is_forged) {
         oneib_findings_mention(documents->findings, ONEIB_SUBJECT_HOST, host->result.id);
-        oneib_findings_note(documents->findings, ONEIB_WARNING, "monitoring-forged",
-                            "look at the document (onehost show -x), and at who can send "
-                            "monitoring messages to monitord (port 4124)",
+        oneib_findings_note(documents->findings, ONEIB_FINDING_MONITORING_FORGED,
                             "%s: its document has two of ID, NAME, STATE or HOST_SHARE, as oned "
                             "never writes it: the first counts",
                             host->object.text);
     }
     if (host->vectors > ONEIB_HOST_PORTS_MAX)
-        oneib_findings_note(documents->findings, ONEIB_WARNING, "hca-invalid",
-                            "correct the host's IB_HCA, or what its probe prints",
+        oneib_findings_note(documents->findings, ONEIB_FINDING_HCA_INVALID,
                             "%s: %zu IB_HCA, all after the first %d are left out",
                             host->object.text, host->vectors, ONEIB_HOST_PORTS_MAX);
     drop_ambiguous_ports(&host->result);

@@ -4,6 +4,7 @@
 #define ONEIB_OPENNEBULA_DOCUMENTS_INTERNAL_H
 
 #include "base/error.h"
+#include "base/finding.h"
 #include "cluster/cloud.h"
 #include "opennebula/documents.h"
 #include "xml/reader.h"
@@ -24,9 +25,6 @@
 #define ONEIB_KEYS_LENGTH (ONEIB_HOST_KEYS_MAX * 7 - 1)
 
 /* The fix where no user's text can be the cause. */
-#define ONEIB_FIX_NOT_ONED                                                                         \
-    "oned writes no such document: look whether one.endpoint is oned itself, and report this"
-
 /*
  * Reads one object: the element that the reader stands on. *id is its id, or stays ONEIB_NO_ID when
  * it has none.
@@ -50,10 +48,9 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
  * Adds the finding "OBJECT: ATTRIBUTE "value" WHY"; for a value that is no plain text the reason is
  * said instead of `why`.
  */
-void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                                const char *code, const char *fix, const char *object,
-                                const char *attribute, const struct oneib_value *value,
-                                const char *why);
+void oneib_documents_note_value(struct oneib_documents *documents, enum oneib_finding_id id,
+                                const char *object, const char *attribute,
+                                const struct oneib_value *value, const char *why);
 
 /* *copy stays as it is when the value says nothing. */
 void oneib_documents_keep_text(const struct oneib_value *value, char **copy);

@@ -233,11 +233,10 @@ struct judged {
     struct oneib_shown object; /* `network 7 "red"` */
 };
 
-static void note(const struct judged *judged, const char *code, const char *fix,
-                 const char *attribute, const struct oneib_value *value, const char *why)
+static void note(const struct judged *judged, enum oneib_finding_id id, const char *attribute,
+                 const struct oneib_value *value, const char *why)
 {
-    oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, fix, judged->object.text,
-                               attribute, value, why);
+    oneib_documents_note_value(judged->documents, id, judged->object.text, attribute, value, why);
 }
 
 /* Without a parent it needs a key of its own: a copy of the parent's is then a conflict, never a
@@ -248,7 +247,7 @@ static void judge_parent(const struct judged *judged)
     judged->network->parent_id = ONEIB_NO_ID;
     if (oneib_value_is_empty(value) || oneib_value_id(value, &judged->network->parent_id))
         return;
-    note(judged, "parent-invalid", ONEIB_FIX_NOT_ONED, "PARENT_NETWORK_ID", value,
+    note(judged, ONEIB_FINDING_DOCUMENT_INVALID, "PARENT_NETWORK_ID", value,
          "is not an id, it counts as no reservation");
 }
 
@@ -258,8 +257,7 @@ static void judge_key(const struct judged *judged)
         chosen(&judged->values->vlan_id, &judged->values->template_vlan_id);
     judged->network->key_state = oneib_value_key(value, &judged->network->pkey);
     if (judged->network->key_state == ONEIB_KEY_INVALID)
-        oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "pkey-text",
-                                   "write a P_Key in decimal, from 1 to 32766", judged->object.text,
+        oneib_documents_note_value(judged->documents, ONEIB_FINDING_PKEY_TEXT, judged->object.text,
                                    "VLAN_ID", value, "is not a P_Key in decimal, from 1 to 32766");
 }
 
@@ -271,10 +269,8 @@ static void judge_phydev(const struct judged *judged)
         oneib_value_phydev(value, judged->network->device, &judged->network->device_port))
         return;
     judged->network->device_invalid = true;
-    oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",
-                               "write PHYDEV as DEVICE or DEVICE:PORT, such as mlx5_0:1",
-                               judged->object.text, "PHYDEV", value,
-                               "is not of the form DEVICE[:PORT]");
+    oneib_documents_note_value(judged->documents, ONEIB_FINDING_PHYDEV_TEXT, judged->object.text,
+                               "PHYDEV", value, "is not of the form DEVICE[:PORT]");
 }
 
 static void judge_membership(const struct judged *judged)
@@ -286,7 +282,7 @@ static void judge_membership(const struct judged *judged)
          oneib_membership_parse(value->text, &judged->network->membership)))
         return;
     judged->network->membership = ONEIB_LIMITED;
-    note(judged, "membership-invalid", "write \"full\" or \"limited\"", "IB_MEMBERSHIP", value,
+    note(judged, ONEIB_FINDING_MEMBERSHIP_INVALID, "IB_MEMBERSHIP", value,
          "is neither full nor limited, it counts as limited");
 }
 
@@ -296,20 +292,19 @@ static void judge_reservation(const struct judged *judged)
     judged->network->reservations_share = oneib_value_equals(value, "shared");
     if (oneib_value_is_empty(value) || judged->network->reservations_share)
         return;
-    note(judged, "reservation-invalid", "write \"shared\", or remove it", "IB_RESERVATION", value,
+    note(judged, ONEIB_FINDING_RESERVATION_INVALID, "IB_RESERVATION", value,
          "is not \"shared\": reservations get partitions of their own");
 }
 
 /* MTU and IB_RATE: one that is no number counts as not said. */
-static void judge_amount(const struct judged *judged, const char *code, const char *attribute,
-                         const struct oneib_value *value, uint16_t *amount)
+static void judge_amount(const struct judged *judged, enum oneib_finding_id id,
+                         const char *attribute, const struct oneib_value *value, uint16_t *amount)
 {
     uint64_t number;
     if (oneib_value_is_empty(value))
         return;
     if (!oneib_value_number(value, UINT16_MAX, &number)) {
-        note(judged, code, "write a decimal number, or remove it", attribute, value,
-             "is not a number up to 65535, the fabric's own is used");
+        note(judged, id, attribute, value, "is not a number up to 65535, the fabric's own is used");
         return;
     }
     *amount = (uint16_t)number;
@@ -345,8 +340,8 @@ static void judge_placement(const struct judged *judged)
             judged->network->placement = (enum oneib_placement)i;
             return;
         }
-    note(judged, "placement-invalid", "write pack, spread or any, or remove it", "IB_PLACEMENT",
-         value, "is none of pack, spread and any, it counts as pack");
+    note(judged, ONEIB_FINDING_PLACEMENT_INVALID, "IB_PLACEMENT", value,
+         "is none of pack, spread and any, it counts as pack");
 }
 
 /* A copy: whatever somebody wrote there counts for nothing. */
@@ -401,8 +396,7 @@ static void note_bad_statics(const struct judged *judged, const char *first, siz
     oneib_autotext struct oneib_text shown = {0};
     oneib_text_append_bytes(&item, first, length);
     oneib_text_append_escaped(&shown, item.data, 64);
-    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "static-guid-invalid",
-                        "write items as 0x... or 0x...=full or 0x...=limited",
+    oneib_findings_note(judged->documents->findings, ONEIB_FINDING_STATIC_GUID_INVALID,
                         "%s: IB_STATIC_GUIDS has %zu items that are no GUIDs, they are left "
                         "out; the first is \"%s\"",
                         judged->object.text, count, shown.data ? shown.data : "");
@@ -437,8 +431,7 @@ static void judge_statics(const struct judged *judged)
     if (oneib_value_is_empty(value))
         return;
     if (value->state != ONEIB_VALUE_TEXT) {
-        note(judged, "static-guid-invalid", "give IB_STATIC_GUIDS once, as one text",
-             "IB_STATIC_GUIDS", value, "");
+        note(judged, ONEIB_FINDING_STATIC_GUID_INVALID, "IB_STATIC_GUIDS", value, "");
         return;
     }
     judge_static_items(judged, value->text);
@@ -448,8 +441,7 @@ static void judge_leases(const struct judged *judged)
 {
     if (judged->values->invalid_leases == 0)
         return;
-    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
-                        "take its VMs' NICs from an address range that is not SHARED",
+    oneib_findings_note(judged->documents->findings, ONEIB_FINDING_LEASE_INVALID,
                         "%s: %zu of its leases say no address: who has them gets no InfiniBand",
                         judged->object.text, judged->values->invalid_leases);
 }
@@ -459,9 +451,9 @@ static void judge_vm_lists(const struct judged *judged)
     judge_leases(judged);
     if (judged->values->invalid_vms == 0)
         return;
-    oneib_findings_note(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                        ONEIB_FIX_NOT_ONED, "%s: %zu entries of its lists of VMs are not ids",
-                        judged->object.text, judged->values->invalid_vms);
+    oneib_findings_note(judged->documents->findings, ONEIB_FINDING_DOCUMENT_INVALID,
+                        "%s: %zu entries of its lists of VMs are not ids", judged->object.text,
+                        judged->values->invalid_vms);
 }
 
 static void judge(const struct judged *judged)
@@ -477,8 +469,8 @@ static void judge(const struct judged *judged)
     judge_reservation(judged);
     judge_statics(judged);
     judge_vm_lists(judged);
-    judge_amount(judged, "mtu-invalid", "MTU", &values->mtu, &network->mtu_bytes);
-    judge_amount(judged, "rate-invalid", "IB_RATE", &values->rate, &network->rate_gbps);
+    judge_amount(judged, ONEIB_FINDING_MTU_INVALID, "MTU", &values->mtu, &network->mtu_bytes);
+    judge_amount(judged, ONEIB_FINDING_RATE_INVALID, "IB_RATE", &values->rate, &network->rate_gbps);
     judge_class(judged);
     judge_sl(judged);
     judge_placement(judged);
@@ -490,7 +482,7 @@ static void keep_network(struct oneib_documents *documents, struct network_value
 {
     uint32_t id;
     if (!oneib_value_id(&values->id, &id)) {
-        oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid", ONEIB_FIX_NOT_ONED,
+        oneib_documents_note_value(documents, ONEIB_FINDING_DOCUMENT_INVALID,
                                    "a network without an id is left out", "ID", &values->id,
                                    "is not an id");
         return;
@@ -654,9 +646,7 @@ static void note_unreadable(struct oneib_documents *documents, uint32_t id,
                             const struct network_values *values)
 {
     const size_t first_finding = documents->findings->count;
-    oneib_findings_note(documents->findings, ONEIB_VIOLATION, "network-malformed",
-                        "look at what its owner wrote into it (onevnet show -x), and take it "
-                        "out again",
+    oneib_findings_note(documents->findings, ONEIB_FINDING_NETWORK_MALFORMED,
                         "%s: its document is malformed, or too large: it gets no members, "
                         "and its P_Key goes to nobody else",
                         network_called(id, values).text);

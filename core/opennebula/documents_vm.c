@@ -89,19 +89,16 @@ static void nic_set_add(struct nic_set *set, uint8_t id)
     set->words[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
-static const char nic_fix[] =
-    "look at the NIC with 'onevm show -x', then detach it and attach it again";
-
 /* A finding about a NIC, while their number is small. */
-static void note_nic(struct oneib_documents *documents, struct vm *vm, const char *code,
-                     const char *fix, const char *nic, const char *attribute,
-                     const struct oneib_value *value, const char *why)
+static void note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_finding_id id,
+                     const char *nic, const char *attribute, const struct oneib_value *value,
+                     const char *why)
 {
     char object[64];
     if (vm->nic_findings++ >= NIC_FINDINGS_MAX)
         return;
     snprintf(object, sizeof object, "%s %s", vm->object, nic);
-    oneib_documents_note_value(documents, ONEIB_WARNING, code, fix, object, attribute, value, why);
+    oneib_documents_note_value(documents, id, object, attribute, value, why);
 }
 
 /* The NIC's id; false when it has none that a GUID can hold, or two drivers. */
@@ -120,16 +117,15 @@ static void refuse_nic(struct oneib_documents *documents, struct vm *vm,
 {
     uint64_t number;
     if (values[VN_MAD].state != ONEIB_VALUE_TEXT) {
-        note_nic(documents, vm, "nic-invalid", nic_fix, "NIC", "VN_MAD", &values[VN_MAD], "");
+        note_nic(documents, vm, ONEIB_FINDING_NIC_INVALID, "NIC", "VN_MAD", &values[VN_MAD], "");
         return;
     }
     if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number)) {
-        note_nic(documents, vm, "nic-id-range",
-                 "detach the NICs of this VM with the highest ids, then attach again", "NIC",
-                 "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand");
+        note_nic(documents, vm, ONEIB_FINDING_NIC_ID_RANGE, "NIC", "NIC_ID", &values[NIC_ID],
+                 "is more than 255, it gets no InfiniBand");
         return;
     }
-    note_nic(documents, vm, "nic-invalid", nic_fix, "NIC", "NIC_ID", &values[NIC_ID],
+    note_nic(documents, vm, ONEIB_FINDING_NIC_INVALID, "NIC", "NIC_ID", &values[NIC_ID],
              "is not an id, it gets no InfiniBand");
 }
 
@@ -140,8 +136,8 @@ static void judge_membership(struct oneib_documents *documents, struct vm *vm, c
     attachment->narrowed = !oneib_value_is_empty(value) && !oneib_value_equals(value, "full");
     if (!attachment->narrowed || oneib_value_equals(value, "limited"))
         return;
-    note_nic(documents, vm, "membership-invalid", "write \"full\" or \"limited\"", nic,
-             "IB_MEMBERSHIP", value, "is neither full nor limited, it counts as limited");
+    note_nic(documents, vm, ONEIB_FINDING_MEMBERSHIP_INVALID, nic, "IB_MEMBERSHIP", value,
+             "is neither full nor limited, it counts as limited");
 }
 
 static void judge_network(struct oneib_documents *documents, struct vm *vm, const char *nic,
@@ -150,7 +146,7 @@ static void judge_network(struct oneib_documents *documents, struct vm *vm, cons
     if (oneib_value_id(value, &attachment->network_id))
         return;
     attachment->network_id = ONEIB_NO_ID;
-    note_nic(documents, vm, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
+    note_nic(documents, vm, ONEIB_FINDING_NIC_INVALID, nic, "NETWORK_ID", value,
              "is not an id, it belongs to no network");
 }
 
@@ -190,7 +186,7 @@ static bool has_room(struct oneib_documents *documents, struct vm *vm,
 {
     if (documents->cloud->attachment_count - vm->first < NICS_MAX)
         return true;
-    note_nic(documents, vm, "nics-many", "detach NICs of this VM", "NIC", "NIC_ID", &values[NIC_ID],
+    note_nic(documents, vm, ONEIB_FINDING_NICS_MANY, "NIC", "NIC_ID", &values[NIC_ID],
              "is that of a further one than the 16 that a VM can have: it gets no InfiniBand");
     return false;
 }
@@ -309,10 +305,7 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
 
 static void note_malformed(struct oneib_documents *documents, uint32_t id, const char *why)
 {
-    oneib_findings_note(documents->findings, ONEIB_VIOLATION, "vm-malformed",
-                        "read what its owner wrote into it (onevm show -x), then take it out "
-                        "(onevm update) or terminate the VM; where oned refuses both: end its "
-                        "domain on the host (virsh destroy)",
+    oneib_findings_note(documents->findings, ONEIB_FINDING_VM_MALFORMED,
                         "VM %" PRIu32 ": %s: it gets no membership", id, why);
 }
 
@@ -330,7 +323,7 @@ static void judge_repeated_nics(struct oneib_documents *documents, const struct 
 {
     for (unsigned id = 0; id <= ONEIB_NIC_ID_MAX; id++)
         if (nic_set_has(&vm->repeated, (uint8_t)id))
-            oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+            oneib_findings_note(documents->findings, ONEIB_FINDING_NIC_INVALID,
                                 "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
                                 vm->object, id);
     drop_repeated_nics(documents->cloud, vm);
@@ -350,7 +343,7 @@ static bool has_twin(const struct oneib_cloud *cloud, const struct vm *vm, size_
 
 static void note_twins(struct oneib_documents *documents, const struct vm *vm)
 {
-    oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+    oneib_findings_note(documents->findings, ONEIB_FINDING_NIC_INVALID,
                         "%s: there are several NICs with one address in one network: they "
                         "get no InfiniBand",
                         vm->object);
@@ -378,7 +371,7 @@ static void note_more_nics(struct oneib_documents *documents, const struct vm *v
 {
     if (vm->nic_findings <= NIC_FINDINGS_MAX)
         return;
-    oneib_findings_note(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix,
+    oneib_findings_note(documents->findings, ONEIB_FINDING_NIC_INVALID,
                         "%s: %zu more findings about its NICs are not shown", vm->object,
                         vm->nic_findings - NIC_FINDINGS_MAX);
 }
@@ -403,8 +396,8 @@ static void judge_state(struct oneib_documents *documents, const struct vm *vm,
 
     *state = (struct vm_state){-1, -1, ONEIB_PHASE_UNKNOWN};
     bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
-    oneib_documents_note_value(documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_FIX_NOT_ONED,
-                               vm->object, is_state ? "STATE" : "LCM_STATE",
+    oneib_documents_note_value(documents, ONEIB_FINDING_DOCUMENT_INVALID, vm->object,
+                               is_state ? "STATE" : "LCM_STATE",
                                is_state ? &vm->state : &vm->lcm_state, "is not a number");
 }
 
@@ -413,7 +406,7 @@ static void judge_history(struct oneib_documents *documents, struct vm *vm)
     if (!vm->history_invalid)
         return;
     vm->last = vm->before = (struct record){.host_id = ONEIB_NO_ID};
-    oneib_findings_note(documents->findings, ONEIB_WARNING, "history-invalid", ONEIB_FIX_NOT_ONED,
+    oneib_findings_note(documents->findings, ONEIB_FINDING_DOCUMENT_INVALID,
                         "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
                         "its host is unknown",
                         vm->object);

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 
 #define PORTS_NAMED 8
-#define OPENSM_FIX                                                                                 \
-    "put the lines that 'oneib qos' prints into opensm.conf of every subnet manager, and send "    \
-    "them "                                                                                        \
-    "SIGHUP"
-
 struct judged {
     const struct oneib_qos *qos;
     uint8_t entries;
@@ -60,20 +55,17 @@ static bool arbitrates_otherwise(const struct judged *judged, const struct oneib
 
 static const struct kind {
     fault has;
-    const char *code, *what, *fix;
+    enum oneib_finding_id finding;
+    const char *what;
 } kinds[] = {
-    {is_silent, "qos-silent",
-     "did not say which tables they have: nothing is known of shares there",
-     "look at the switch or adapter; with M_Keys, at fabric.m_key_file"},
-    {is_narrow, "qos-lanes",
+    {is_silent, ONEIB_FINDING_QOS_SILENT,
+     "did not say which tables they have: nothing is known of shares there"},
+    {is_narrow, ONEIB_FINDING_QOS_LANES,
      "have fewer lanes in use, or shorter arbitration tables, than oneib.conf says (qos.vls, "
-     "qos.entries): what is promised does not hold there",
-     "set qos.vls and qos.entries to what all ports have, and have opensm give them that many "
-     "(qos TRUE, qos_*_max_vls)"},
-    {maps_otherwise, "qos-sl2vl", "map SLs to other lanes than the classes say", OPENSM_FIX},
-    {arbitrates_otherwise, "qos-vlarb",
-     "have another arbitration table than the classes say: shares are not as promised there",
-     OPENSM_FIX},
+     "qos.entries): what is promised does not hold there"},
+    {maps_otherwise, ONEIB_FINDING_QOS_NOT_APPLIED, "map SLs to other lanes than the classes say"},
+    {arbitrates_otherwise, ONEIB_FINDING_QOS_NOT_APPLIED,
+     "have another arbitration table than the classes say: shares are not as promised there"},
 };
 
 static void name_port(const struct oneib_qos_port *port, size_t named, struct oneib_text *text)
@@ -95,9 +87,8 @@ static void judge_kind(const struct judged *judged, const struct kind *kind,
             name_port(&reading->items[i], count++, &names);
     if (count == 0)
         return;
-    oneib_findings_note(findings, ONEIB_WARNING, kind->code, kind->fix, "%zu of %zu ports %s: %s%s",
-                        count, reading->count, kind->what, names.data,
-                        count > PORTS_NAMED ? ", ..." : "");
+    oneib_findings_note(findings, kind->finding, "%zu of %zu ports %s: %s%s", count, reading->count,
+                        kind->what, names.data, count > PORTS_NAMED ? ", ..." : "");
 }
 
 static bool deviates(const struct judged *judged, const struct oneib_qos_port *port)
@@ -125,21 +116,17 @@ bool oneib_qos_path_deviates(const struct oneib_qos_path *path)
     return path->answered && path->found != path->wanted;
 }
 
-/* What is said of each that has another SL. */
-struct path_kind {
-    const char *what, *code, *fix;
-};
-
-static void judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
-                         size_t count, struct oneib_findings *findings)
+/* Of each that has another SL. */
+static void judge_levels(enum oneib_finding_id id, const char *what,
+                         const struct oneib_qos_path *paths, size_t count,
+                         struct oneib_findings *findings)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_qos_path *path = &paths[i];
         if (!oneib_qos_path_deviates(path))
             continue;
         oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, path->network_id);
-        oneib_findings_note(findings, ONEIB_WARNING, kind->code, kind->fix,
-                            "%s network %" PRIu32 " SL %u, and it has SL %u", kind->what,
+        oneib_findings_note(findings, id, "%s network %" PRIu32 " SL %u, and it has SL %u", what,
                             path->network_id, path->found, path->wanted);
     }
 }
@@ -147,21 +134,15 @@ static void judge_levels(const struct path_kind *kind, const struct oneib_qos_pa
 void oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
                            struct oneib_findings *findings)
 {
-    static const struct path_kind kind = {
-        "the subnet manager gives paths of", "qos-path",
-        "see that opensm.conf has the lines that 'oneib qos' prints, qos TRUE among them, and "
-        "send opensm SIGHUP"};
-    judge_levels(&kind, paths, count, findings);
+    judge_levels(ONEIB_FINDING_QOS_NOT_APPLIED, "the subnet manager gives paths of", paths, count,
+                 findings);
 }
 
 void oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
                             struct oneib_findings *findings)
 {
-    static const struct path_kind kind = {
-        "the subnet manager gives the multicast group (IPoIB) of", "qos-group",
-        "with qos TRUE in opensm.conf stop all VMs of the network at one time, and start them "
-        "again: a group keeps the SL that it was made with for as long as it is there"};
-    judge_levels(&kind, groups, count, findings);
+    judge_levels(ONEIB_FINDING_QOS_GROUP, "the subnet manager gives the multicast group (IPoIB) of",
+                 groups, count, findings);
 }
 
 void oneib_qos_reading_clear(struct oneib_qos_reading *reading)

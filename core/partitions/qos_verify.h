@@ -40,7 +40,7 @@ uint8_t oneib_qos_vls(unsigned code);
 
 /*
  * Adds a finding for each kind of drift, with the number of ports and the first of them: qos-lanes,
- * qos-silent, qos-sl2vl, qos-vlarb. entries: what the configuration promises of tables. *drift: how
+ * qos-silent, qos-not-applied. entries: what the configuration promises of tables. *drift: how
  * many ports deviate in any way.
  */
 void oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
@@ -48,7 +48,7 @@ void oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
                            size_t *drift);
 /* Whether the SA gave another SL than it should. */
 bool oneib_qos_path_deviates(const struct oneib_qos_path *path);
-/* Adds a finding for each path that deviates: qos-path. */
+/* Adds a finding for each path that deviates: qos-not-applied. */
 void oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
                            struct oneib_findings *findings);
 /* The same of IPoIB's multicast groups: qos-group. */

@@ -111,6 +111,7 @@ void oneib_subnet_verify(const struct oneib_subnet *subnet,
                          const struct oneib_partition_table *table,
                          struct oneib_verification *verification);
 /* "key-excess", "key-absent", ... */
+enum oneib_finding_id oneib_deviation_finding(enum oneib_deviation_kind kind);
 const char *oneib_deviation_name(enum oneib_deviation_kind kind);
 /* Whether a reload of opensm can put it right; a silent port or a key in the last slot it cannot.
  */

@@ -175,31 +175,30 @@ void oneib_subnet_verify(const struct oneib_subnet *subnet,
 
 #define OTHER_FILE "; if it stays, 'oneib check' tells whether opensm reads another file"
 #define TABLE_FULL "; if it stays, look for ERR 0512 (table full) in opensm's log"
-#define BY_SYNC "run 'oneib sync'"
 #define BY_DAEMON "oneibd tries again by itself"
 
 static const struct {
-    const char *name;
-    bool is_violation, is_opensms;
-    const char *fix;
-    const char *daemon_fix; /* where an oneibd runs; NULL: the same */
+    enum oneib_finding_id finding;
+    bool is_opensms;
+    const char *daemon_fix; /* where an oneibd runs; NULL: the finding's */
 } kinds[ONEIB_DEVIATION_KINDS] = {
-    [ONEIB_KEY_EXCESS] = {"key-excess", true, true, BY_SYNC OTHER_FILE, BY_DAEMON OTHER_FILE},
-    [ONEIB_KEY_WIDENED] = {"key-widened", true, true, BY_SYNC OTHER_FILE, BY_DAEMON OTHER_FILE},
-    [ONEIB_KEY_LAST_SLOT] = {"key-last-slot", true, false,
-                             "start no new VM on this host; once it is empty, reset its adapter so "
-                             "that opensm fills the table from its start"},
-    [ONEIB_KEY_ABSENT] = {"key-absent", false, true, BY_SYNC TABLE_FULL, BY_DAEMON TABLE_FULL},
-    [ONEIB_KEY_NARROWED] = {"key-narrowed", false, true, BY_SYNC TABLE_FULL, BY_DAEMON TABLE_FULL},
-    [ONEIB_KEY_NOT_FIRST] = {"key-not-first", true, true,
-                             "take 'indx0' from other static partitions, then restart opensm"},
-    [ONEIB_PORT_SILENT] = {"port-silent", true, false,
-                           "look at the host and its cable: nothing is proved about this port"},
+    [ONEIB_KEY_EXCESS] = {ONEIB_FINDING_KEY_EXCESS, true, BY_DAEMON OTHER_FILE},
+    [ONEIB_KEY_WIDENED] = {ONEIB_FINDING_KEY_WIDENED, true, BY_DAEMON OTHER_FILE},
+    [ONEIB_KEY_LAST_SLOT] = {ONEIB_FINDING_KEY_LAST_SLOT, false, NULL},
+    [ONEIB_KEY_ABSENT] = {ONEIB_FINDING_KEY_ABSENT, true, BY_DAEMON TABLE_FULL},
+    [ONEIB_KEY_NARROWED] = {ONEIB_FINDING_KEY_NARROWED, true, BY_DAEMON TABLE_FULL},
+    [ONEIB_KEY_NOT_FIRST] = {ONEIB_FINDING_KEY_NOT_FIRST, true, NULL},
+    [ONEIB_PORT_SILENT] = {ONEIB_FINDING_PORT_SILENT, false, NULL},
 };
+
+enum oneib_finding_id oneib_deviation_finding(enum oneib_deviation_kind kind)
+{
+    return kinds[kind].finding;
+}
 
 const char *oneib_deviation_name(enum oneib_deviation_kind kind)
 {
-    return kinds[kind].name;
+    return oneib_finding_code(kinds[kind].finding);
 }
 
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
@@ -221,12 +220,13 @@ const char *oneib_deviation_fix(const struct oneib_deviation *deviation, bool da
     if (deviation->is_daemons)
         return "oneibd adds the key when the host's oneib-node has reported: look at 'oneib "
                "hosts', and whether both run";
-    return daemon_runs && daemon_fix ? daemon_fix : kinds[deviation->kind].fix;
+    return daemon_runs && daemon_fix ? daemon_fix
+                                     : oneib_finding_fix(kinds[deviation->kind].finding);
 }
 
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
 {
-    return kinds[kind].is_violation;
+    return oneib_finding_severity(kinds[kind].finding) == ONEIB_VIOLATION;
 }
 
 void oneib_verification_clear(struct oneib_verification *verification)

@@ -39,9 +39,7 @@ static bool is_same(const struct oneib_text *a, const struct oneib_text *b)
 
 static void say_foreign(const struct oneib_sm *sm, struct oneib_findings *findings)
 {
-    oneib_findings_note(findings, ONEIB_WARNING, "qos-policy-foreign",
-                        "name another file in opensm.qos_policy, and in opensm's "
-                        "qos_policy_file; or remove this one",
+    oneib_findings_note(findings, ONEIB_FINDING_QOS_POLICY_FOREIGN,
                         "%s was not written by oneib and stays as it is: paths with other "
                         "service levels than the clusters' are not refused by it",
                         place(sm));
@@ -49,8 +47,7 @@ static void say_foreign(const struct oneib_sm *sm, struct oneib_findings *findin
 
 static void say_failed(const struct oneib_error *why, struct oneib_findings *findings)
 {
-    oneib_findings_note(findings, ONEIB_WARNING, "qos-policy-not-written",
-                        "let the user that oneibd runs as write there, and restart it",
+    oneib_findings_note(findings, ONEIB_FINDING_QOS_POLICY_NOT_WRITTEN,
                         "the subnet manager is not told which service levels to refuse: %s",
                         why->text);
 }

@@ -111,22 +111,16 @@ static void say_default(const struct oneib_ufm_site *site, const struct oneib_co
                    "%zu ports are full members of the default partition (0x7fff) in UFM, port "
                    "0x%016" PRIx64 " for one: whoever is one reaches every port",
                    full, first);
-        oneib_findings_note(
-            findings, ONEIB_VIOLATION, "ufm-default-full",
-            "set default_membership = limited in UFM's gv.cfg, and list UFM's own ports in "
-            "default_partition.full_members of oneib.conf",
-            "%s; nobody is added to any partition", closed->text);
+        oneib_findings_note(findings, ONEIB_FINDING_UFM_DEFAULT_FULL,
+                            "%s; nobody is added to any partition", closed->text);
         return;
     }
     if (is_vouched(site, config))
         return;
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM does not say who is a full member of the default partition (0x7fff)");
-    oneib_findings_note(
-        findings, ONEIB_VIOLATION, "ufm-default-unknown",
-        "update UFM to 6.19 or later, or see to it that everybody is limited there and set "
-        "ufm.default_limited = true",
-        "%s; nobody is added to any partition", closed->text);
+    oneib_findings_note(findings, ONEIB_FINDING_UFM_DEFAULT_UNKNOWN,
+                        "%s; nobody is added to any partition", closed->text);
 }
 
 static void say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings *findings,
@@ -136,8 +130,7 @@ static void say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings 
         return;
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM's sa_key is the default one, which every guest knows");
-    oneib_findings_note(findings, ONEIB_VIOLATION, "ufm-sa-key",
-                        "set sa_key, or randomize_sa_key, in UFM's opensm.conf",
+    oneib_findings_note(findings, ONEIB_FINDING_UFM_SA_KEY,
                         "%s: with it whoever asks is told of all partitions; nobody is added "
                         "to any",
                         closed->text);
@@ -147,8 +140,7 @@ static void say_m_key(const struct oneib_ufm_site *site, struct oneib_findings *
 {
     if (site->keys.m_key_per_port)
         return;
-    oneib_findings_note(findings, ONEIB_WARNING, "ufm-m-key",
-                        "set m_key_per_port TRUE in UFM's opensm.conf",
+    oneib_findings_note(findings, ONEIB_FINDING_UFM_M_KEY,
                         "UFM gives all ports one M_Key: whoever is root on one host can "
                         "learn it, and set the P_Keys of all");
 }

@@ -32,18 +32,20 @@ static size_t requests_to_meet(const struct oneib_desired *desired)
 /* What a network shows of what it has. */
 struct showing {
     const char *attribute, *what;
-    const char *code; /* of the finding that it could not be written */
+    enum oneib_finding_id finding; /* that it could not be written */
 };
 
-static const struct showing key_showing = {"VLAN_ID", "P_Key", "pkey-not-written"};
-static const struct showing level_showing = {"IB_SL", "service level", "sl-not-written"};
+static const struct showing key_showing = {"VLAN_ID", "P_Key", ONEIB_FINDING_PKEY_NOT_WRITTEN};
+static const struct showing level_showing = {"IB_SL", "service level",
+                                             ONEIB_FINDING_SL_NOT_WRITTEN};
 
-static bool is_noted(const struct oneib_findings *findings, const char *code, uint32_t network_id)
+static bool is_noted(const struct oneib_findings *findings, enum oneib_finding_id id,
+                     uint32_t network_id)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
         if (finding->subject == ONEIB_SUBJECT_NETWORK && finding->subject_id == network_id &&
-            strcmp(finding->code, code) == 0)
+            strcmp(finding->code, oneib_finding_code(id)) == 0)
             return true;
     }
     return false;
@@ -53,7 +55,7 @@ static size_t keys_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
     for (size_t i = 0; i < snapshot->desired.copy_count; i++)
-        count += !is_noted(&snapshot->findings, key_showing.code,
+        count += !is_noted(&snapshot->findings, key_showing.finding,
                            snapshot->desired.copies[i].network_id);
     return count;
 }
@@ -62,7 +64,7 @@ static size_t levels_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
     for (size_t i = 0; i < snapshot->desired.sl_copy_count; i++)
-        count += !is_noted(&snapshot->findings, level_showing.code,
+        count += !is_noted(&snapshot->findings, level_showing.finding,
                            snapshot->desired.sl_copies[i].network_id);
     return count;
 }
@@ -198,12 +200,9 @@ static int take_failure(struct oneib_snapshot *snapshot, const struct showing *s
         *err = *failure;
         return oneib_wrap(err, "writing the %s of %s", showing->what, shown.text);
     }
-    oneib_findings_note(
-        &snapshot->findings, ONEIB_WARNING, showing->code,
-        "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
-        "a restricted attribute, whatever their rights)",
-        "%s of %s does not show what it has, and could not be written: %s", showing->attribute,
-        shown.text, failure->text);
+    oneib_findings_note(&snapshot->findings, showing->finding,
+                        "%s of %s does not show what it has, and could not be written: %s",
+                        showing->attribute, shown.text, failure->text);
     oneib_findings_attribute(&snapshot->findings, snapshot->findings.count - 1,
                              ONEIB_SUBJECT_NETWORK, network_id);
     return 0;
@@ -235,7 +234,7 @@ static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint
                     oneib_pkey pkey, struct oneib_key_changes *changes, struct oneib_error *err)
 {
     struct oneib_error failure;
-    if (pkey == 0 || is_noted(&snapshot->findings, key_showing.code, network_id))
+    if (pkey == 0 || is_noted(&snapshot->findings, key_showing.finding, network_id))
         return 0;
     if (copy_key(one, snapshot, network_id, pkey, &failure) < 0)
         return take_failure(snapshot, &key_showing, network_id, &failure, err);
@@ -271,7 +270,7 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_sn
                       struct oneib_error *err)
 {
     struct oneib_error failure;
-    if (is_noted(&snapshot->findings, level_showing.code, copy->network_id))
+    if (is_noted(&snapshot->findings, level_showing.finding, copy->network_id))
         return 0;
     if (set_level(one, copy, vn_mad, &failure) < 0)
         return take_failure(snapshot, &level_showing, copy->network_id, &failure, err);

@@ -195,18 +195,17 @@ static bool read_finding(const json_t *value, struct oneib_heard *heard)
     const char *fix = json_string_value(json_object_get(value, "fix"));
     if (severity < ONEIB_NOTICE || severity > ONEIB_VIOLATION || !code || !text)
         return false;
-    heard->codes[heard->code_count] = oneib_strdup(code);
-    if (!read_mentions(json_object_get(value, "about"), &heard->findings))
+    const enum oneib_finding_id id = oneib_finding_of_code(code);
+    if (id == ONEIB_FINDING_IDS ||
+        !read_mentions(json_object_get(value, "about"), &heard->findings))
         return false;
-    oneib_findings_note(&heard->findings, (enum oneib_severity)severity,
-                        heard->codes[heard->code_count++], fix, "%s", text);
+    oneib_findings_note_with(&heard->findings, id, (enum oneib_severity)severity, fix, "%s", text);
     return true;
 }
 
 static bool read_findings(const json_t *findings, struct oneib_heard *heard)
 {
-    if (!json_is_array(findings) ||
-        !(heard->codes = oneib_alloc(json_array_size(findings) + 1, sizeof *heard->codes)))
+    if (!json_is_array(findings))
         return false;
     for (size_t i = 0; i < json_array_size(findings); i++)
         if (!read_finding(json_array_get(findings, i), heard))
@@ -280,8 +279,5 @@ void oneib_heard_clear(struct oneib_heard *heard)
         free(heard->nodes[i].records);
     free(heard->nodes);
     oneib_findings_clear(&heard->findings);
-    for (size_t i = 0; i < heard->code_count; i++)
-        free(heard->codes[i]);
-    free(heard->codes);
     *heard = (struct oneib_heard){0};
 }

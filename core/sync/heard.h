@@ -25,9 +25,7 @@ struct oneib_heard {
     double age_s; /* since the daemon wrote it: what nodes have reported since is not in it */
     struct oneib_heard_node *nodes; /* owned, with their records; by host id */
     size_t count;
-    struct oneib_findings findings; /* the daemon's about nodes; their codes are in `codes` */
-    char **codes;                   /* owned */
-    size_t code_count;
+    struct oneib_findings findings; /* the daemon's about nodes */
 };
 
 /* findings: those that are the daemon's. Mode 0640, replaced at once. */

@@ -123,13 +123,10 @@ static void name_missing_groups(const struct looking *looking, const struct clus
         if (group->answered)
             continue;
         oneib_findings_mention(looking->findings, ONEIB_SUBJECT_NETWORK, group->network_id);
-        oneib_findings_note(
-            looking->findings, ONEIB_WARNING, "ipoib-group",
-            "start opensm anew: it makes the groups of partitions before anybody else's; "
-            "which cluster makes others 'saquery -g' shows by their pkey",
-            "network %" PRIu32 " has no multicast group with its P_Key: IPoIB "
-            "does not come up in its VMs",
-            group->network_id);
+        oneib_findings_note(looking->findings, ONEIB_FINDING_IPOIB_GROUP,
+                            "network %" PRIu32 " has no multicast group with its P_Key: IPoIB "
+                            "does not come up in its VMs",
+                            group->network_id);
     }
 }
 

@@ -163,11 +163,11 @@ static void note(const struct losses *losses, size_t first, size_t end,
         oneib_text_printf(&name, "\"%s\" ", partition ? partition->name : "Default");
     append_ports(losses, first, end, &ports);
     append_fix(losses, loss, &fix);
-    oneib_findings_note(findings, ONEIB_WARNING, "access-removed", fix.data,
-                        "%s partition %s(0x%04x) ends for %zu port%s that OpenNebula does not "
-                        "know: %s",
-                        words[loss->kind], name.data ? name.data : "", loss->pkey, end - first,
-                        end - first == 1 ? "" : "s", ports.data);
+    oneib_findings_note_with(findings, ONEIB_FINDING_ACCESS_REMOVED, ONEIB_WARNING, fix.data,
+                             "%s partition %s(0x%04x) ends for %zu port%s that OpenNebula does not "
+                             "know: %s",
+                             words[loss->kind], name.data ? name.data : "", loss->pkey, end - first,
+                             end - first == 1 ? "" : "s", ports.data);
 }
 
 void oneib_losses_note(const struct oneib_config *config, const struct oneib_snapshot *snapshot,

@@ -9,10 +9,6 @@
 
 /* Where clusters lie anywhere, nearly every two meet. */
 #define NAMED_MAX 100
-#define FIX                                                                                        \
-    "give the class more SLs, place their VMs apart, or take it that they share what the class "   \
-    "has"
-
 /* What is made of a table, and by what. */
 struct making {
     const struct oneib_partition_table *table;
@@ -99,7 +95,7 @@ static void name_two(const struct oneib_shared_level *shared, const struct oneib
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
-    oneib_findings_note(findings, ONEIB_NOTICE, "sl-shared", FIX,
+    oneib_findings_note(findings, ONEIB_FINDING_SL_SHARED,
                         "%s and %s both have SL %u, and meet on %zu links, first on that %s",
                         oneib_network_id_shown(cloud, shared->network_id).text,
                         oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
@@ -113,7 +109,7 @@ void oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib
         name_two(&sharing->shared[i], routes, cloud, findings);
     if (sharing->shared_count <= NAMED_MAX)
         return;
-    oneib_findings_note(findings, ONEIB_NOTICE, "sl-shared", FIX,
+    oneib_findings_note(findings, ONEIB_FINDING_SL_SHARED,
                         "%zu more pairs of clusters have one SL and a common link: see 'oneib "
                         "qos --links'",
                         sharing->shared_count - NAMED_MAX);

@@ -157,9 +157,7 @@ static void say_lost(struct oneib_snapshot *snapshot)
     if (!snapshot->ledger_lost)
         return;
     append_why_lost(snapshot, &why);
-    oneib_findings_note(&snapshot->desired.findings, ONEIB_VIOLATION, "ledger-lost",
-                        "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
-                        "one.writer is true",
+    oneib_findings_note(&snapshot->desired.findings, ONEIB_FINDING_LEDGER_LOST,
                         "%s: no P_Key is given or taken, and networks have those that are in force",
                         why.data);
     oneib_findings_sort(&snapshot->desired.findings);

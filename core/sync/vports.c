@@ -205,9 +205,7 @@ void oneib_vports_note_unserved(const struct oneib_config *config,
     const size_t count = oneib_vports_unserved(config, desired);
     if (count == 0)
         return;
-    oneib_findings_note(findings, ONEIB_NOTICE, "virtual-ports",
-                        "use NVIDIA's subnet manager for mlx5 adapters: docs/operator-nvidia.md; "
-                        "where it is that, set sm.kind = \"nvidia-opensm\"",
+    oneib_findings_note(findings, ONEIB_FINDING_VIRTUAL_PORTS,
                         "members that are virtual ports, VFs of mlx5 adapters: %zu; "
                         "opensm without NVIDIA's extensions gives them no P_Key",
                         count);

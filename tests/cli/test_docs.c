@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The operator's guide has one entry for each message, and the pages name every key and line that
- * the programs know.
+ * The operator's page of messages is made of the table of findings, and the pages name every key and
+ * line that the programs know.
  */
 #include "run.h"
 
 #include "base/text.h"
 #include "config/config_keys.h"
 #include "opennebula/restrictions.h"
-#include "partitions/subnet.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <stdbool.h>
@@ -21,15 +20,6 @@
 #define SETTING_UP ONEIB_SOURCES "/docs/operator-opensm.md"
 #define PROOFS ONEIB_SOURCES "/docs/design/security.md"
 #define CONFIG_PAGE ONEIB_SOURCES "/share/man/oneib.conf.5"
-
-#define CODE_SIZE 64
-#define CODES_MAX 256
-#define ENTRY "\n### "
-
-struct codes {
-    char items[CODES_MAX][CODE_SIZE];
-    size_t count;
-};
 
 static char *read_whole(const char *path)
 {
@@ -46,101 +36,117 @@ static char *read_whole(const char *path)
     return text.data;
 }
 
-static bool has_code(const struct codes *codes, const char *code)
+/* ---- docs/operator-messages.md, whose entries are made of core/base/findings.def ---------------- */
+
+#define ENTRIES                                                                                    \
+    "## Messages about networks\n" /* the first group's heading, and what follows them */
+#define AFTER_ENTRIES "## Messages in a VM's log\n"
+
+static void append_group(struct oneib_text *page, const char *heading, const char *introduction)
 {
-    for (size_t i = 0; i < codes->count; i++)
-        if (strcmp(codes->items[i], code) == 0)
+    oneib_text_printf(page, "## %s\n\n%s%s", heading, introduction, *introduction ? "\n" : "");
+}
+
+/* The severity's word begins the text's first sentence, or is one. */
+static void append_entry(struct oneib_text *page, const char *code, const char *severity,
+                         const char *fix, const char *text)
+{
+    oneib_text_printf(page, "### %s\n\n%c", code, severity[0]);
+    for (const char *at = severity + 1; *at; at++)
+        oneib_text_printf(page, "%c", tolower((unsigned char)*at));
+    oneib_text_printf(page, "%s%s", strchr(" ,;", text[0]) ? "" : ". ", text);
+    if (!strstr(text, "*Do:*"))
+        oneib_text_printf(page, "*Do:* %s.\n", fix);
+    oneib_text_append(page, "\n");
+}
+
+static void append_entries(struct oneib_text *page)
+{
+#define GROUP(heading, introduction) append_group(page, heading, introduction);
+#define FINDING(symbol, code, severity, fix, text) append_entry(page, code, #severity, fix, text);
+#include "base/findings.def"
+#undef GROUP
+#undef FINDING
+}
+
+/* The page with entries as they are to be; what is before and behind them stays. */
+static char *make_messages(const char *page)
+{
+    struct oneib_text made = {0};
+    const char *entries = strstr(page, ENTRIES), *after = strstr(page, AFTER_ENTRIES);
+    assert_non_null(entries);
+    assert_non_null(after);
+    oneib_text_append_bytes(&made, page, (size_t)(entries - page));
+    append_entries(&made);
+    oneib_text_append(&made, after);
+    return made.data;
+}
+
+static void the_page_of_messages_is_made_of_the_table(void **state)
+{
+    (void)state;
+    char *page = read_whole(MESSAGES);
+    char *made = make_messages(page);
+    if (strcmp(page, made) != 0)
+        fail_msg("docs/operator-messages.md is not made of core/base/findings.def: run "
+                 "build/dev/tests/cli/test_docs_cli --write");
+    free(made);
+    free(page);
+}
+
+static void must_say_what_to_do(const char *code, const char *fix, const char *text)
+{
+    if (!fix && !strstr(text, "*Do:*"))
+        fail_msg("%s: findings.def does not say what to do", code);
+}
+
+static void every_entry_says_what_to_do(void **state)
+{
+    (void)state;
+#define GROUP(heading, introduction)
+#define FINDING(symbol, code, severity, fix, text) must_say_what_to_do(code, fix, text);
+#include "base/findings.def"
+#undef GROUP
+#undef FINDING
+}
+
+/* ---- what gives findings ---------------------------------------------------------------------- */
+
+struct finding_use {
+    const char *symbol;
+    bool is_used;
+};
+
+static struct finding_use finding_uses[] = {
+#define GROUP(heading, introduction)
+#define FINDING(symbol, code, severity, fix, text) {"ONEIB_FINDING_" #symbol, false},
+#include "base/findings.def"
+#undef GROUP
+#undef FINDING
+};
+
+static bool has_word(const char *source, const char *word)
+{
+    for (const char *at = strstr(source, word); at; at = strstr(at + 1, word)) {
+        const char after = at[strlen(word)];
+        if (!isalnum((unsigned char)after) && after != '_')
             return true;
+    }
     return false;
 }
 
-static void add_code(struct codes *codes, const char *code, size_t length)
-{
-    char copy[CODE_SIZE];
-    assert_true(length < sizeof copy);
-    memcpy(copy, code, length);
-    copy[length] = '\0';
-    if (has_code(codes, copy))
-        return;
-    assert_true(codes->count < CODES_MAX);
-    strcpy(codes->items[codes->count++], copy);
-}
-
-/* A code is lower-case words joined by '-'. */
-static bool looks_like_a_code(const char *bytes, size_t length)
-{
-    bool joined = false;
-    for (size_t i = 0; i < length; i++) {
-        const bool inside = i > 0 && i + 1 < length && bytes[i - 1] != '-';
-        if (bytes[i] == '-' && inside)
-            joined = true;
-        else if (!islower((unsigned char)bytes[i]) && !isdigit((unsigned char)bytes[i]))
-            return false;
-    }
-    return joined && length < CODE_SIZE;
-}
-
-/* The literal is an argument, and neither what a table holds nor what a function returns. */
-static bool is_argument(const char *start, const char *quote)
-{
-    while (quote > start && isspace((unsigned char)quote[-1]))
-        quote--;
-    return quote > start && strchr(",(?:", quote[-1]);
-}
-
-static const char *end_of_literal(const char *quote)
-{
-    const char *end = quote + 1;
-    while (*end && *end != *quote)
-        end += *end == '\\' && end[1] ? 2 : 1;
-    return end;
-}
-
-/* Every literal of this form that some function is given. */
-static void collect_from_source(const char *source, struct codes *codes)
-{
-    for (const char *at = source; *at; at++) {
-        if (strncmp(at, "//", 2) == 0) {
-            at += strcspn(at, "\n") - 1;
-        } else if (strncmp(at, "/*", 2) == 0) {
-            const char *end = strstr(at, "*/");
-            assert_non_null(end);
-            at = end + 1;
-        } else if (*at == '"' || *at == '\'') {
-            const char *end = end_of_literal(at);
-            const size_t length = (size_t)(end - at) - 1;
-            if (*at == '"' && looks_like_a_code(at + 1, length) && is_argument(source, at))
-                add_code(codes, at + 1, length);
-            if (!*end)
-                return;
-            at = end;
-        }
-    }
-}
-
-static void collect_from_file(const char *path, struct codes *codes)
+static void look_for_uses(const char *path)
 {
     const size_t length = strlen(path);
     if (length < 2 || strcmp(path + length - 2, ".c") != 0)
         return;
     char *source = read_whole(path);
-    collect_from_source(source, codes);
+    for (size_t i = 0; i < sizeof finding_uses / sizeof *finding_uses; i++)
+        finding_uses[i].is_used |= has_word(source, finding_uses[i].symbol);
     free(source);
 }
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Words of this form are libvirt's there: these parts make no findings. */
-static bool speaks_libvirts_language(const char *name)
-{
-    return strcmp(name, "domain") == 0 || strcmp(name, "live") == 0;
-}
-
-static void collect_from_directory(const char *path, unsigned depth, struct codes *codes)
+static void look_into(const char *path, unsigned depth)
 {
     DIR *directory = opendir(path);
     if (!directory)
@@ -148,98 +154,31 @@ static void collect_from_directory(const char *path, unsigned depth, struct code
     struct dirent *entry;
     while ((entry = readdir(directory))) {
         char inner[4096];
-        if (entry->d_name[0] == '.' || speaks_libvirts_language(entry->d_name))
+        struct stat status;
+        if (entry->d_name[0] == '.')
             continue;
         snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-        if (depth > 0 && is_directory(inner))
-            collect_from_directory(inner, depth - 1, codes);
+        if (depth > 0 && stat(inner, &status) == 0 && S_ISDIR(status.st_mode))
+            look_into(inner, depth - 1);
         else
-            collect_from_file(inner, codes);
+            look_for_uses(inner);
     }
     closedir(directory);
 }
 
-static void collect_deviations(struct codes *codes)
-{
-    for (int kind = 0; kind < ONEIB_DEVIATION_KINDS; kind++) {
-        const char *name = oneib_deviation_name((enum oneib_deviation_kind)kind);
-        add_code(codes, name, strlen(name));
-    }
-}
-
-static struct codes *codes_of_the_sources(void)
-{
-    struct codes *codes = calloc(1, sizeof *codes);
-    assert_non_null(codes);
-    collect_from_directory(ONEIB_SOURCES "/core", 1, codes);
-    collect_from_directory(ONEIB_SOURCES "/oneib", 0, codes);
-    collect_from_directory(ONEIB_SOURCES "/oneibd", 0, codes);
-    collect_deviations(codes);
-    return codes;
-}
-
-static struct codes *codes_of_the_guide(const char *guide)
-{
-    struct codes *codes = calloc(1, sizeof *codes);
-    assert_non_null(codes);
-    for (const char *at = strstr(guide, ENTRY); at; at = strstr(at + 1, ENTRY)) {
-        const char *code = at + strlen(ENTRY);
-        const size_t length = strcspn(code, "\n");
-        if (!looks_like_a_code(code, length))
-            fail_msg("the entry \"%.*s\" is no code", (int)length, code);
-        const size_t before = codes->count;
-        add_code(codes, code, length);
-        if (codes->count == before)
-            fail_msg("there are two entries for %.*s", (int)length, code);
-    }
-    return codes;
-}
-
-static void every_message_has_an_entry_and_every_entry_a_message(void **state)
+static void every_finding_of_the_table_is_given_somewhere(void **state)
 {
     (void)state;
-    char *guide = read_whole(MESSAGES);
-    struct codes *told = codes_of_the_guide(guide);
-    struct codes *said = codes_of_the_sources();
-    size_t wrong = 0;
-    for (size_t i = 0; i < said->count; i++)
-        if (!has_code(told, said->items[i])) {
-            print_error("docs/operator-messages.md has no entry for %s\n", said->items[i]);
-            wrong++;
+    size_t unused = 0;
+    look_into(ONEIB_SOURCES "/core", 1);
+    look_into(ONEIB_SOURCES "/oneib", 0);
+    look_into(ONEIB_SOURCES "/oneibd", 0);
+    for (size_t i = 0; i < sizeof finding_uses / sizeof *finding_uses; i++)
+        if (!finding_uses[i].is_used) {
+            print_error("findings.def has %s, which no source gives\n", finding_uses[i].symbol);
+            unused++;
         }
-    for (size_t i = 0; i < told->count; i++)
-        if (!has_code(said, told->items[i])) {
-            print_error("docs/operator-messages.md explains %s, which no source says\n",
-                        told->items[i]);
-            wrong++;
-        }
-    assert_int_equal(wrong, 0);
-    assert_true(said->count > 40);
-    free(said);
-    free(told);
-    free(guide);
-}
-
-static void every_entry_says_how_bad_it_is_and_what_to_do(void **state)
-{
-    (void)state;
-    static const char *const severities[] = {"Notice", "Warning", "Violation", "Difference"};
-    char *guide = read_whole(MESSAGES);
-    for (const char *at = strstr(guide, ENTRY); at; at = strstr(at + 1, ENTRY)) {
-        const char *code = at + strlen(ENTRY);
-        const int length = (int)strcspn(code, "\n");
-        const char *text = code + length + strspn(code + length, "\n");
-        const char *next = strstr(text, "\n#");
-        bool graded = false;
-        for (size_t i = 0; i < sizeof severities / sizeof *severities; i++)
-            graded |= strncmp(text, severities[i], strlen(severities[i])) == 0;
-        if (!graded)
-            fail_msg("the entry of %.*s does not begin with a severity", length, code);
-        const char *fix = strstr(text, "*Do:*");
-        if (!fix || (next && fix > next))
-            fail_msg("the entry of %.*s does not say what to do", length, code);
-    }
-    free(guide);
+    assert_int_equal(unused, 0);
 }
 
 static void the_guide_lists_exactly_the_attributes_to_restrict(void **state)
@@ -342,14 +281,31 @@ static void every_test_that_shows_a_sentence_about_security_is_there(void **stat
     free(page);
 }
 
-int main(void)
+static void write_messages(void)
+{
+    char *page = read_whole(MESSAGES);
+    char *made = make_messages(page);
+    FILE *file = fopen(MESSAGES, "w");
+    if (!file || fputs(made, file) == EOF || fclose(file) == EOF)
+        perror(MESSAGES);
+    free(made);
+    free(page);
+}
+
+/* --write: writes docs/operator-messages.md, instead of tests. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_has_an_entry_and_every_entry_a_message),
-        cmocka_unit_test(every_entry_says_how_bad_it_is_and_what_to_do),
+        cmocka_unit_test(the_page_of_messages_is_made_of_the_table),
+        cmocka_unit_test(every_entry_says_what_to_do),
+        cmocka_unit_test(every_finding_of_the_table_is_given_somewhere),
         cmocka_unit_test(the_guide_lists_exactly_the_attributes_to_restrict),
         cmocka_unit_test(the_manual_has_every_key_of_the_configuration),
         cmocka_unit_test(every_test_that_shows_a_sentence_about_security_is_there),
     };
+    if (argc > 1 && strcmp(argv[1], "--write") == 0) {
+        write_messages();
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *code,
-                const char *fix, int vm)
+static void add(struct oneib_findings *findings, enum oneib_severity severity,
+                enum oneib_finding_id id, const char *fix, int vm)
 {
-    oneib_findings_note(findings, severity, code, fix, "VM %d: something", vm);
+    oneib_findings_note_with(findings, id, severity, fix, "VM %d: something", vm);
 }
 
 static void a_finding_keeps_what_it_was_given(void **state)
@@ -20,9 +20,9 @@ static void a_finding_keeps_what_it_was_given(void **state)
     (void)state;
     struct oneib_findings findings = {0};
     char fix[] = "do this";
-    add(&findings, ONEIB_WARNING, "port-full", fix, 42);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_PORT_FULL, fix, 42);
     memset(fix, 'x', sizeof fix - 1);
-    add(&findings, ONEIB_NOTICE, "no-fix", NULL, 43);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_NAME_INVALID, NULL, 43);
 
     assert_int_equal(findings.count, 2);
     assert_int_equal(findings.items[0].severity, ONEIB_WARNING);
@@ -39,20 +39,20 @@ static void the_worst_come_first_then_by_code_then_by_text(void **state)
 {
     (void)state;
     struct oneib_findings findings = {0};
-    add(&findings, ONEIB_NOTICE, "a", NULL, 1);
-    add(&findings, ONEIB_WARNING, "b", NULL, 3);
-    add(&findings, ONEIB_VIOLATION, "z", NULL, 1);
-    add(&findings, ONEIB_WARNING, "b", NULL, 2);
-    add(&findings, ONEIB_WARNING, "a", NULL, 9);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_HOST_GONE, NULL, 3);
+    add(&findings, ONEIB_VIOLATION, ONEIB_FINDING_RESERVATION_NEEDS_KEY, NULL, 1);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_HOST_GONE, NULL, 2);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_ACCESS_REMOVED, NULL, 9);
     oneib_findings_sort(&findings);
 
     static const struct {
         const char *code, *text;
-    } expected[] = {{"z", "VM 1: something"},
-                    {"a", "VM 9: something"},
-                    {"b", "VM 2: something"},
-                    {"b", "VM 3: something"},
-                    {"a", "VM 1: something"}};
+    } expected[] = {{"reservation-needs-key", "VM 1: something"},
+                    {"access-removed", "VM 9: something"},
+                    {"host-gone", "VM 2: something"},
+                    {"host-gone", "VM 3: something"},
+                    {"access-removed", "VM 1: something"}};
     assert_int_equal(findings.count, 5);
     for (size_t i = 0; i < findings.count; i++) {
         assert_string_equal(findings.items[i].code, expected[i].code);
@@ -66,8 +66,8 @@ static void exact_repetitions_are_dropped(void **state)
     (void)state;
     struct oneib_findings findings = {0};
     for (int i = 0; i < 30; i++)
-        add(&findings, ONEIB_WARNING, "a", i % 3 ? "r" : NULL, i % 2);
-    add(&findings, ONEIB_NOTICE, "a", "r", 0);
+        add(&findings, ONEIB_WARNING, ONEIB_FINDING_ACCESS_REMOVED, i % 3 ? "r" : NULL, i % 2);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, "r", 0);
     oneib_findings_sort(&findings);
     assert_int_equal(findings.count, 5);
 
@@ -89,10 +89,10 @@ static void findings_are_counted_by_severity(void **state)
 {
     (void)state;
     struct oneib_findings findings = {0};
-    add(&findings, ONEIB_NOTICE, "a", NULL, 1);
-    add(&findings, ONEIB_WARNING, "a", NULL, 1);
-    add(&findings, ONEIB_WARNING, "a", NULL, 2);
-    add(&findings, ONEIB_VIOLATION, "a", NULL, 1);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_ACCESS_REMOVED, NULL, 2);
+    add(&findings, ONEIB_VIOLATION, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
     assert_int_equal(oneib_findings_count(&findings, ONEIB_NOTICE), 4);
     assert_int_equal(oneib_findings_count(&findings, ONEIB_WARNING), 3);
     assert_int_equal(oneib_findings_count(&findings, ONEIB_VIOLATION), 1);
@@ -111,9 +111,9 @@ static void findings_are_attributed_from_an_index_on(void **state)
 {
     (void)state;
     struct oneib_findings findings = {0};
-    add(&findings, ONEIB_NOTICE, "a", NULL, 1);
-    add(&findings, ONEIB_NOTICE, "a", NULL, 2);
-    add(&findings, ONEIB_NOTICE, "b", NULL, 2);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, NULL, 2);
+    add(&findings, ONEIB_NOTICE, ONEIB_FINDING_HOST_GONE, NULL, 2);
     oneib_findings_attribute(&findings, 1, ONEIB_SUBJECT_VM, 2);
     assert_int_equal(findings.items[0].subject, ONEIB_SUBJECT_NONE);
     for (size_t i = 1; i < 3; i++) {
@@ -134,7 +134,7 @@ static void only_findings_about_the_named_objects_of_the_kind_are_forgotten(void
                  {ONEIB_SUBJECT_NETWORK, 2}, {ONEIB_SUBJECT_HOST, 7}, {ONEIB_SUBJECT_NONE, 2}};
     struct oneib_findings findings = {0};
     for (int i = 0; i < 6; i++) {
-        add(&findings, ONEIB_NOTICE, "a", "fix", i);
+        add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, "fix", i);
         oneib_findings_attribute(&findings, (size_t)i, about[i].subject, about[i].id);
     }
     oneib_findings_forget(&findings, ONEIB_SUBJECT_VM, ids, 2);
@@ -153,7 +153,7 @@ static void findings_are_dropped_from_the_end(void **state)
     (void)state;
     struct oneib_findings findings = {0};
     for (int i = 0; i < 4; i++)
-        add(&findings, ONEIB_NOTICE, "a", "fix", i);
+        add(&findings, ONEIB_NOTICE, ONEIB_FINDING_ACCESS_REMOVED, "fix", i);
     oneib_findings_truncate(&findings, 9);
     assert_int_equal(findings.count, 4);
     oneib_findings_truncate(&findings, 1);
@@ -168,8 +168,8 @@ static void a_finding_is_about_what_was_mentioned_before_it(void **state)
     struct oneib_findings findings = {0}, copy = {0};
     oneib_findings_mention(&findings, ONEIB_SUBJECT_NETWORK, 7);
     oneib_findings_mention(&findings, ONEIB_SUBJECT_HOST, 3);
-    add(&findings, ONEIB_WARNING, "a", NULL, 1);
-    add(&findings, ONEIB_WARNING, "b", NULL, 2);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_ACCESS_REMOVED, NULL, 1);
+    add(&findings, ONEIB_WARNING, ONEIB_FINDING_HOST_GONE, NULL, 2);
     oneib_findings_attribute(&findings, 1, ONEIB_SUBJECT_VM, 2);
     oneib_findings_copy(&findings, 0, &copy);
     oneib_findings_clear(&findings);

@@ -77,20 +77,20 @@ static void another_weight_lane_or_entry_is_drift(void **state)
     (void)state;
     struct scene scene = begin();
     scene.ports[0].low[2].weight++;
-    must_find(&scene, "qos-vlarb", "1 of 12", 1);
+    must_find(&scene, "qos-not-applied", "1 of 12", 1);
     scene = begin();
     scene.ports[0].low[2].vl ^= 1;
-    must_find(&scene, "qos-vlarb", "1 of 12", 1);
+    must_find(&scene, "qos-not-applied", "1 of 12", 1);
     scene = begin();
     scene.ports[0].low[63].weight = 1;
-    must_find(&scene, "qos-vlarb", "1 of 12", 1);
+    must_find(&scene, "qos-not-applied", "1 of 12", 1);
     scene = begin();
     scene.ports[0].low[63].vl = 1; /* without weight it is skipped */
     scene.ports[0].low[scene.qos.entry_count].vl = 1;
     judge(&scene);
     assert_int_equal(scene.findings.count, 0);
     scene.ports[0].high_is_empty = false;
-    must_find(&scene, "qos-vlarb", "1 of 12", 1);
+    must_find(&scene, "qos-not-applied", "1 of 12", 1);
 }
 
 static void a_level_on_another_lane_is_drift_with_the_switchs_port(void **state)
@@ -100,7 +100,7 @@ static void a_level_on_another_lane_is_drift_with_the_switchs_port(void **state)
     scene.ports[5].wrong_sls = 1 << 1;
     scene.ports[5].is_switch = true;
     scene.ports[5].number = 17;
-    must_find(&scene, "qos-sl2vl", "0x0000000000000105 port 17", 1);
+    must_find(&scene, "qos-not-applied", "0x0000000000000105 port 17", 1);
 }
 
 static void a_port_that_is_silent_is_nothing_else(void **state)
@@ -145,7 +145,7 @@ static void a_path_of_another_level_is_named_and_none_that_nobody_gave(void **st
     assert_false(oneib_qos_path_deviates(&paths[2]));
     oneib_qos_judge_paths(paths, 3, &findings);
     assert_int_equal(findings.count, 1);
-    assert_string_equal(findings.items[0].code, "qos-path");
+    assert_string_equal(findings.items[0].code, "qos-not-applied");
     assert_non_null(strstr(findings.items[0].text, "network 6"));
     assert_true(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_NETWORK, 6));
     oneib_findings_clear(&findings);

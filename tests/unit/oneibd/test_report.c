@@ -40,7 +40,7 @@ static size_t count_lines(void)
 
 static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *text)
 {
-    oneib_findings_note(findings, severity, "test-code", "mend it", "%s", text);
+    oneib_findings_note_with(findings, ONEIB_FINDING_PORT_FULL, severity, "mend it", "%s", text);
 }
 
 static void a_finding_is_said_once_with_its_fix(void **state)
@@ -50,7 +50,7 @@ static void a_finding_is_said_once_with_its_fix(void **state)
     struct oneib_findings now = {0};
     add(&now, ONEIB_WARNING, "host 3 is odd");
     report(&of, &now);
-    assert_non_null(strstr(said, "test-code: host 3 is odd; mend it"));
+    assert_non_null(strstr(said, "port-full: host 3 is odd; mend it"));
     assert_int_equal(now.count, 0);
 
     add(&now, ONEIB_WARNING, "host 3 is odd");
@@ -70,8 +70,8 @@ static void what_is_gone_is_said_and_what_stays_is_not(void **state)
     add(&now, ONEIB_VIOLATION, "b");
     add(&now, ONEIB_NOTICE, "c");
     report(&of, &now);
-    assert_non_null(strstr(said, "test-code: c"));
-    assert_non_null(strstr(said, "no more test-code: a"));
+    assert_non_null(strstr(said, "port-full: c"));
+    assert_non_null(strstr(said, "no more port-full: a"));
     assert_null(strstr(said, ": b"));
     oneib_report_clear(&of);
 }
@@ -95,9 +95,9 @@ static void a_new_name_makes_no_finding_new_or_gone(void **state)
     report(&of, &now);
     assert_int_equal(count_lines(), 2);
     assert_non_null(
-        strstr(said, "test-code: port 0x1 of host \"node3\", key of network 8 \"red\""));
+        strstr(said, "port-full: port 0x1 of host \"node3\", key of network 8 \"red\""));
     assert_non_null(
-        strstr(said, "no more test-code: port 0x1 of host \"node3\", key of network 7"));
+        strstr(said, "no more port-full: port 0x1 of host \"node3\", key of network 7"));
     oneib_report_clear(&of);
 }
 
@@ -115,7 +115,7 @@ static void findings_about_two_hosts_are_two_whatever_stands_in_quotes(void **st
     add(&now, ONEIB_VIOLATION, "host \"node4\" is odd");
     report(&of, &now);
     assert_int_equal(count_lines(), 1);
-    assert_non_null(strstr(said, "test-code: host \"node4\" is odd"));
+    assert_non_null(strstr(said, "port-full: host \"node4\" is odd"));
     oneib_report_clear(&of);
 }
 

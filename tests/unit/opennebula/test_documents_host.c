@@ -234,7 +234,7 @@ static void a_host_without_an_id_is_left_out_and_its_vms_are_known(void **state)
               "<HOST><NAME>x</NAME><VMS><ID>4</ID></VMS></HOST>");
     assert_int_equal(reading.cloud.host_count, 0);
     assert_int_equal(reading.documents.vms_named.count, 1);
-    must_find(&reading, "host-invalid", "left out");
+    must_find(&reading, "document-invalid", "left out");
     reading_end(&reading);
 }
 
@@ -246,7 +246,7 @@ static void an_entry_of_vms_that_is_no_id_is_told(void **state)
     must_read(&reading, oneib_documents_read_hosts,
               "<HOST><ID>3</ID><NAME>x</NAME><VMS><ID>4</ID><ID>five</ID></VMS></HOST>");
     assert_int_equal(reading.documents.vms_named.count, 1);
-    must_find(&reading, "vm-list-invalid", "host \"x\": 1 entries");
+    must_find(&reading, "document-invalid", "host \"x\": 1 entries");
     reading_end(&reading);
 }
 

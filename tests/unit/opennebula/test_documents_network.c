@@ -156,7 +156,7 @@ static void an_entry_of_a_list_that_is_no_id_is_told(void **state)
     (void)state;
     network_saying(&reading, "<ERROR_VMS><ID>5</ID><ID>x</ID><ID>-1</ID></ERROR_VMS>", "");
     assert_int_equal(reading.documents.vms_named.count, 1);
-    must_find(&reading, "vm-list-invalid", "network 7 \"ib\": 2 entries");
+    must_find(&reading, "document-invalid", "network 7 \"ib\": 2 entries");
     reading_end(&reading);
 }
 
@@ -346,7 +346,7 @@ static void a_parent_that_is_no_id_is_none_and_told(void **state)
     begin_with(&reading, "<VNET><ID>8</ID><NAME>r</NAME><PARENT_NETWORK_ID>-7</PARENT_NETWORK_ID>"
                          "<VN_MAD>ibrec</VN_MAD></VNET>");
     assert_int_equal(reading.cloud.networks[0].parent_id, ONEIB_NO_ID);
-    must_find(&reading, "parent-invalid", "network 8");
+    must_find(&reading, "document-invalid", "network 8");
     reading_end(&reading);
 }
 
@@ -554,7 +554,7 @@ static void a_network_without_an_id_is_left_out(void **state)
                          "<VNET><ID>7</ID><NAME>x</NAME><VN_MAD>ibrec</VN_MAD></VNET></VNET_POOL>");
     assert_int_equal(reading.cloud.network_count, 1);
     assert_int_equal(reading.cloud.networks[0].id, 7);
-    must_find(&reading, "network-invalid", "left out");
+    must_find(&reading, "document-invalid", "left out");
     reading_end(&reading);
 }
 

@@ -463,7 +463,7 @@ static void a_state_that_is_no_number_is_an_unknown_phase(void **state)
         assert_int_equal(reading.cloud.attachment_count, 1);
         assert_int_equal(reading.cloud.attachments[0].state, -1);
         assert_int_equal(reading.cloud.attachments[0].phase, ONEIB_PHASE_UNKNOWN);
-        must_find(&reading, "vm-state-invalid", "VM 9: ");
+        must_find(&reading, "document-invalid", "VM 9: ");
         reading_end(&reading);
     }
 }
@@ -579,7 +579,7 @@ static void a_history_that_cannot_be_read_leaves_the_host_unknown(void **state)
         struct reading reading;
         vm_saying(&reading, "<ID>9</ID>" RUNNING, bad[i]);
         assert_int_equal(reading.cloud.attachments[0].host_id, ONEIB_NO_ID);
-        must_find(&reading, "history-invalid", "VM 9: ");
+        must_find(&reading, "document-invalid", "VM 9: ");
         reading_end(&reading);
     }
 }

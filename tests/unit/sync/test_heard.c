@@ -48,7 +48,7 @@ static int find(const char *name)
 {
     oneib_findings_clear(&findings);
     oneib_findings_mention(&findings, ONEIB_SUBJECT_HOST, 5);
-    oneib_findings_note(&findings, ONEIB_VIOLATION, "vf-not-granted", NULL,
+    oneib_findings_note(&findings, ONEIB_FINDING_VF_NOT_GRANTED,
                         "host \"%s\": VF 0000:81:01.0 is open", name);
     return 0;
 }
@@ -122,7 +122,7 @@ static void what_nodes_have_said_is_read_as_it_was_written(void **state)
     assert_int_equal(heard.findings.items[0].severity, ONEIB_VIOLATION);
     assert_string_equal(heard.findings.items[0].code, "vf-not-granted");
     assert_string_equal(heard.findings.items[0].text, findings.items[0].text);
-    assert_null(heard.findings.items[0].fix);
+    assert_string_equal(heard.findings.items[0].fix, findings.items[0].fix);
     assert_true(oneib_finding_is_about(&heard.findings.items[0], ONEIB_SUBJECT_HOST, 5));
     assert_int_equal(stat(in_scratch(".partitions.conf.nodes"), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0640);

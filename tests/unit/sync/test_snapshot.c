@@ -50,7 +50,7 @@ static void fill_cloud(void)
     snapshot.kept.state = ONEIB_LEDGER_READ;
     if (oneib_ledger_give(&snapshot.kept.ledger, &entry, &err) < 0)
         fail_msg("%s", err.text);
-    oneib_findings_note(&snapshot.findings, ONEIB_NOTICE, "kept", NULL, "a finding");
+    oneib_findings_note(&snapshot.findings, ONEIB_FINDING_NAME_INVALID, "a finding");
     snapshot.subnet.ports = calloc(1, sizeof *snapshot.subnet.ports);
     assert_non_null(snapshot.subnet.ports);
     snapshot.subnet.ports[0] =
