@@ -15,14 +15,14 @@
 #include <sys/un.h>
 
 #define BACKLOG 32
-/* Places that root alone can have. */
+/* Connections reserved for root. */
 #define PLACES_OF_ROOT 4
 /* Of SO_PEERGROUPS: the kernel allows a process no more (NGROUPS_MAX). */
 #define GROUPS_MAX 65536
 
 enum stage {
     READING,
-    WAITING, /* for the daemon to take it */
+    WAITING, /* for the main thread to take the request */
     TAKEN,
     WRITING,
 };
@@ -33,7 +33,7 @@ struct connection {
     uid_t uid;
     enum stage stage;
     double accepted_ms, deadline_ms;
-    uint8_t bytes[ONEIB_CONTROL_REQUEST_SIZE + 1]; /* one more: it is too long then */
+    uint8_t bytes[ONEIB_CONTROL_REQUEST_SIZE + 1]; /* one more byte: the request is too long */
     size_t received;
     struct oneib_control_request request;
     struct oneib_text answer;
@@ -45,32 +45,32 @@ struct oneib_control {
     struct oneib_control_options options; /* without the strings */
     bool has_readers;
     gid_t readers_gid;
-    int listener, wake, news; /* wake, news: eventfds to the thread, and from it */
-    struct stat place;        /* of the socket's file */
+    int listener, wake, requests_ready; /* the last two: eventfds to the thread, and from it */
+    struct stat place;                  /* the socket's file, by device and inode */
     pthread_t thread;
-    pthread_mutex_t mutex; /* over all that follows */
-    bool ends;
+    pthread_mutex_t mutex;           /* protects the members below */
+    bool ends;                       /* the thread returns */
     struct connection **connections; /* owned; the oldest first */
     size_t count;
     uint64_t last_number;
 };
 
-static void ring(int fd)
+static void signal_eventfd(int fd)
 {
     const uint64_t one = 1;
-    /* It can fail only when it has been rung very often already. */
+    /* Fails only where the counter is full: the reader is signalled already. */
     (void)!write(fd, &one, sizeof one);
 }
 
-static void quiet(int fd)
+static void drain_eventfd(int fd)
 {
-    uint64_t rung;
-    (void)!read(fd, &rung, sizeof rung);
+    uint64_t count;
+    (void)!read(fd, &count, sizeof count);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static struct connection *find(const struct oneib_control *control, uint64_t number)
+static struct connection *find_connection(const struct oneib_control *control, uint64_t number)
 {
     for (size_t i = 0; i < control->count; i++)
         if (control->connections[i]->number == number)
@@ -78,7 +78,7 @@ static struct connection *find(const struct oneib_control *control, uint64_t num
     return NULL;
 }
 
-static void end(struct oneib_control *control, struct connection *connection)
+static void close_connection(struct oneib_control *control, struct connection *connection)
 {
     size_t at = 0;
     while (control->connections[at] != connection)
@@ -100,14 +100,14 @@ static void set_answer(const struct oneib_control *control, struct connection *c
     connection->deadline_ms = oneib_now_ms() + control->options.request_ms;
 }
 
-static void refuse(const struct oneib_control *control, struct connection *connection,
-                   const struct oneib_error *why)
+static void answer_error(const struct oneib_control *control, struct connection *connection,
+                         const struct oneib_error *why)
 {
     static const struct oneib_command_answer nothing;
     set_answer(control, connection, ONEIB_EXIT_FAILURE, &nothing, why);
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
+/* ---- authorization ----------------------------------------------------------------------------- */
 
 static bool is_allowed_group(const struct oneib_control *control, gid_t gid)
 {
@@ -119,7 +119,7 @@ static bool has_allowed_group(const struct oneib_control *control, int fd)
     oneib_autofree gid_t *groups = NULL;
     socklen_t size = 0;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0)
-        return false; /* it has none */
+        return false; /* no groups */
     if (errno != ERANGE || size > GROUPS_MAX * sizeof *groups)
         return false;
     groups = oneib_alloc(size / sizeof *groups + 1, sizeof *groups);
@@ -153,20 +153,18 @@ static int check_places(const struct oneib_control *control, uid_t uid, struct o
         own += control->connections[i]->uid == uid;
     if (control->count >= places)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "oneibd has %zu requests at a time already: try again later",
-                          control->count);
+                          "oneibd already has %zu open requests: try again later", control->count);
     if (uid != 0 && own >= control->options.places_of_uid)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "oneibd has %u requests of user %u already: try again when they are "
-                          "answered",
-                          own, (unsigned)uid);
+                          "oneibd already has %u open requests of user %u: try again later", own,
+                          (unsigned)uid);
     return 0;
 }
 
 /* ---- in the thread --------------------------------------------------------------------------- */
 
-/* A socket that was just made has room for it. */
-static void turn_away(int fd, const struct oneib_error *why)
+/* The buffer of a new socket has room for the whole answer. */
+static void reject(int fd, const struct oneib_error *why)
 {
     static const struct oneib_command_answer nothing;
     oneib_autotext struct oneib_text bytes = {0};
@@ -174,7 +172,7 @@ static void turn_away(int fd, const struct oneib_error *why)
     (void)!send(fd, bytes.data, bytes.length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void admit(struct oneib_control *control, int fd, uid_t uid)
+static void add_connection(struct oneib_control *control, int fd, uid_t uid)
 {
     struct connection *connection = oneib_alloc(1, sizeof *connection);
     connection->fd = fd;
@@ -185,7 +183,7 @@ static void admit(struct oneib_control *control, int fd, uid_t uid)
     control->connections[control->count++] = connection;
 }
 
-/* False: nobody else waits to be let in. */
+/* False: no more connections to accept. */
 static bool accept_one(struct oneib_control *control)
 {
     oneib_autoclose int fd = accept4(control->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -197,13 +195,13 @@ static bool accept_one(struct oneib_control *control)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return true;
     if (check_peer(control, fd, &peer, &why) < 0 || check_places(control, peer.uid, &why) < 0)
-        turn_away(fd, &why);
+        reject(fd, &why);
     else
-        admit(control, oneib_steal_fd(&fd), peer.uid);
+        add_connection(control, oneib_steal_fd(&fd), peer.uid);
     return true;
 }
 
-static bool would_block(void)
+static bool is_temporary(void)
 {
     return errno == EAGAIN || errno == EINTR;
 }
@@ -215,23 +213,22 @@ static int read_request(struct oneib_control *control, struct connection *connec
     const ssize_t length = recv(connection->fd, connection->bytes + connection->received,
                                 sizeof connection->bytes - connection->received, 0);
     if (length < 0)
-        return would_block() ? 0 : -1;
+        return is_temporary() ? 0 : -1;
     if (length == 0)
         return -1;
     connection->received += (size_t)length;
     if (connection->received < ONEIB_CONTROL_REQUEST_SIZE)
         return 0;
     if (connection->received > ONEIB_CONTROL_REQUEST_SIZE) {
-        oneib_fail(&why, ONEIB_ERROR_PROTOCOL,
-                   "oneibd does not understand the request: it has more than %d bytes",
+        oneib_fail(&why, ONEIB_ERROR_PROTOCOL, "invalid request: longer than %d bytes",
                    ONEIB_CONTROL_REQUEST_SIZE);
-        refuse(control, connection, &why);
+        answer_error(control, connection, &why);
     } else if (oneib_control_request_decode(connection->bytes, &connection->request, &why) < 0) {
-        refuse(control, connection, &why);
+        answer_error(control, connection, &why);
     } else {
         connection->stage = WAITING;
         connection->deadline_ms = connection->accepted_ms + control->options.answer_ms;
-        ring(control->news);
+        signal_eventfd(control->requests_ready);
     }
     return 0;
 }
@@ -242,27 +239,27 @@ static int write_answer(struct connection *connection)
     const ssize_t length =
         send(connection->fd, connection->answer.data + connection->sent, left, MSG_NOSIGNAL);
     if (length < 0)
-        return would_block() ? 0 : -1;
+        return is_temporary() ? 0 : -1;
     connection->sent += (size_t)length;
     return (size_t)length == left ? -1 : 0;
 }
 
 static short events_of(const struct connection *connection)
 {
-    /* Without events a hang-up is seen all the same. */
+    /* poll() reports a hang-up also where no event is asked for. */
     return connection->stage == READING ? POLLIN : connection->stage == WRITING ? POLLOUT : 0;
 }
 
 /* Returns -1 when the connection is to end. */
-static int end_of_time(const struct oneib_control *control, struct connection *connection)
+static int deadline_passed(const struct oneib_control *control, struct connection *connection)
 {
     struct oneib_error why;
     if (connection->stage == READING || connection->stage == WRITING)
         return -1;
     oneib_fail(&why, ONEIB_ERROR_TIMEOUT,
-               "oneibd has not come to answer within %.0f s: see its log, and try again",
+               "oneibd did not answer within %.0f s: see its log, and try again",
                control->options.answer_ms / 1000);
-    refuse(control, connection, &why);
+    answer_error(control, connection, &why);
     return 0;
 }
 
@@ -270,7 +267,7 @@ static int end_of_time(const struct oneib_control *control, struct connection *c
 static int serve(struct oneib_control *control, struct connection *connection, short events)
 {
     if (oneib_now_ms() >= connection->deadline_ms)
-        return end_of_time(control, connection);
+        return deadline_passed(control, connection);
     if (connection->stage == READING && (events & (POLLIN | POLLHUP | POLLERR)))
         return read_request(control, connection);
     if (events & (POLLHUP | POLLERR))
@@ -290,7 +287,7 @@ static int longest_wait(const struct oneib_control *control)
     return first < 0 ? -1 : left < 0 ? 0 : (int)left + 1;
 }
 
-/* The connections come first, as they are listed, then the listener and the bell. */
+/* The connections first, in their order, then the listener and the eventfd. */
 static size_t list_descriptors(const struct oneib_control *control, struct pollfd *descriptors,
                                uint64_t *numbers)
 {
@@ -317,16 +314,16 @@ static void *serve_clients(void *context)
         const int outcome = poll(descriptors, count + 2, wait_ms);
         pthread_mutex_lock(&control->mutex);
         for (size_t i = 0; i < count; i++) {
-            struct connection *connection = find(control, numbers[i]);
+            struct connection *connection = find_connection(control, numbers[i]);
             if (connection &&
                 serve(control, connection, outcome > 0 ? descriptors[i].revents : 0) < 0)
-                end(control, connection);
+                close_connection(control, connection);
         }
         if (outcome > 0 && descriptors[count].revents)
             while (accept_one(control))
                 ;
         if (outcome > 0 && descriptors[count + 1].revents)
-            quiet(control->wake);
+            drain_eventfd(control->wake);
     }
     pthread_mutex_unlock(&control->mutex);
     free(descriptors);
@@ -334,11 +331,11 @@ static void *serve_clients(void *context)
     return NULL;
 }
 
-/* ---- the daemon's side ----------------------------------------------------------------------- */
+/* ---- in the main thread ----------------------------------------------------------------------- */
 
 int oneib_control_fd(const struct oneib_control *control)
 {
-    return control->news;
+    return control->requests_ready;
 }
 
 bool oneib_control_take(struct oneib_control *control, struct oneib_control_request *request,
@@ -356,7 +353,7 @@ bool oneib_control_take(struct oneib_control *control, struct oneib_control_requ
         *number = connection->number;
     }
     if (!found)
-        quiet(control->news);
+        drain_eventfd(control->requests_ready);
     pthread_mutex_unlock(&control->mutex);
     return found;
 }
@@ -366,11 +363,11 @@ void oneib_control_answer(struct oneib_control *control, uint64_t number, enum o
                           const struct oneib_error *failure)
 {
     pthread_mutex_lock(&control->mutex);
-    struct connection *connection = find(control, number);
+    struct connection *connection = find_connection(control, number);
     if (connection && connection->stage == TAKEN)
         set_answer(control, connection, outcome, answer, failure);
     pthread_mutex_unlock(&control->mutex);
-    ring(control->wake);
+    signal_eventfd(control->wake);
 }
 
 bool oneib_control_is(const struct oneib_control *control, const char *path, const char *readers)
@@ -392,7 +389,7 @@ static int set_address(const char *path, struct sockaddr_un *address, struct one
     return 0;
 }
 
-/* What a daemon has left that was killed. */
+/* Removes the socket of a daemon that was killed. */
 static int remove_stale(const char *path, const struct sockaddr_un *address,
                         struct oneib_error *err)
 {
@@ -400,10 +397,11 @@ static int remove_stale(const char *path, const struct sockaddr_un *address,
     if (lstat(path, &found) < 0)
         return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "daemon.control: %s", path);
     if (!S_ISSOCK(found.st_mode))
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "daemon.control: %s is there and is no socket: remove it, or set another "
-                          "path",
-                          path);
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "daemon.control: %s exists and is not a socket: remove it, or set another "
+            "path",
+            path);
     oneib_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return oneib_fail_errno(err, errno, "daemon.control: making a socket");
@@ -425,7 +423,7 @@ static int listen_at(struct oneib_control *control, struct oneib_error *err)
         remove_stale(control->path, &address, err) < 0)
         return -1;
     control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* Everybody may connect: what the peer is decides. */
+    /* Every user may connect; check_peer() decides. */
     if (control->listener < 0 ||
         bind(control->listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
         chmod(control->path, 0666) < 0 || lstat(control->path, &control->place) < 0 ||
@@ -446,8 +444,8 @@ static int start_thread(struct oneib_control *control, struct oneib_error *err)
     sigset_t all, before;
     sigfillset(&all);
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    control->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (control->wake < 0 || control->news < 0)
+    control->requests_ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (control->wake < 0 || control->requests_ready < 0)
         return oneib_fail_errno(err, errno, "daemon.control: making an eventfd");
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int failure = pthread_create(&control->thread, NULL, serve_clients, control);
@@ -459,7 +457,7 @@ static void free_control(struct oneib_control *control)
 {
     struct stat found;
     while (control->count > 0)
-        end(control, control->connections[0]);
+        close_connection(control, control->connections[0]);
     if (control->listener >= 0)
         close(control->listener);
     if (control->place.st_ino && lstat(control->path, &found) == 0 &&
@@ -467,8 +465,8 @@ static void free_control(struct oneib_control *control)
         unlink(control->path);
     if (control->wake >= 0)
         close(control->wake);
-    if (control->news >= 0)
-        close(control->news);
+    if (control->requests_ready >= 0)
+        close(control->requests_ready);
     pthread_mutex_destroy(&control->mutex);
     free(control->connections);
     free(control->path);
@@ -486,7 +484,7 @@ struct oneib_control *oneib_control_open(const struct oneib_control_options *opt
     control->options = *options;
     control->options.path = control->options.readers = NULL;
     control->connections = oneib_alloc(options->places, sizeof(*control->connections));
-    control->listener = control->wake = control->news = -1;
+    control->listener = control->wake = control->requests_ready = -1;
     find_readers(control);
     if (listen_at(control, err) == 0 && start_thread(control, err) == 0)
         return control;
@@ -501,7 +499,7 @@ void oneib_control_close(struct oneib_control *control)
     pthread_mutex_lock(&control->mutex);
     control->ends = true;
     pthread_mutex_unlock(&control->mutex);
-    ring(control->wake);
+    signal_eventfd(control->wake);
     pthread_join(control->thread, NULL);
     free_control(control);
 }

@@ -247,7 +247,7 @@ static void a_request_that_is_too_long_is_refused(void **state)
     const int fd = connect_client();
     encode(1, bytes);
     assert_int_equal(send(fd, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
-    must_be_refused(fd, "more than");
+    must_be_refused(fd, "longer than");
 }
 
 static void a_request_that_does_not_come_ends_the_connection(void **state)
@@ -270,13 +270,13 @@ static void a_turn_that_does_not_end_is_told(void **state)
     oneib_control_close(control);
     open_with(PATIENCE_MS, SHORT_MS);
     const int waiting = ask(1);
-    must_be_refused(waiting, "has not come to answer");
+    must_be_refused(waiting, "did not answer within");
     const int taken = ask(2);
     uint64_t number = 0;
     const double until = oneib_now_ms() + SHORT_MS;
     while (!oneib_control_take(control, &request, &number) && oneib_now_ms() < until)
         ;
-    must_be_refused(taken, "has not come to answer");
+    must_be_refused(taken, "did not answer within");
     give(number, "too late"); /* of nobody any more */
 }
 
@@ -462,7 +462,7 @@ static void another_file_stays(void **state)
     assert_non_null(file);
     fclose(file);
     assert_null(open_another(&err));
-    assert_non_null(strstr(err.text, "is no socket"));
+    assert_non_null(strstr(err.text, "is not a socket"));
     struct stat found;
     assert_int_equal(lstat(path, &found), 0);
     assert_true(S_ISREG(found.st_mode));
