@@ -60,8 +60,8 @@ struct oneib_held_keys {
     size_t count;
 };
 
-/* What a host counts as whose ports are all closed and whose node is not heard. Nothing on it
- * reaches the fabric, so it is as if it followed an empty list and had nothing. */
+/* What a host counts as whose ports are all closed, whatever its node says. Nothing on it reaches the
+ * fabric, so it is as if it followed an empty list and had nothing. */
 struct oneib_node_snapshot oneib_node_of_fenced_host(uint32_t host_id);
 bool oneib_node_is_heard(enum oneib_node_state state);
 /* What it does not report, it has not; but it may follow a list of the daemon before still. */

@@ -144,6 +144,18 @@ static void a_guid_of_a_host_that_is_silent_is_nobodys_until_it_is_fenced(void *
     await_works_at(&move, NEW);
 }
 
+/* Its ports are closed: what it says that it has reaches nobody. */
+static void a_guid_that_a_fenced_host_says_it_has_is_free(void **state)
+{
+    (void)state;
+    const struct move move = begin_on_mlx5();
+    make(OLD, "keeps");
+    recreate_elsewhere(&move);
+    waits(&move, NEW, 2000);
+    ONEIB(0, "fence", "old");
+    await_works_at(&move, NEW);
+}
+
 /* ---- on the fabric ---------------------------------------------------------------------------
  *
  * A port that no host reports has the GUID of the first VM's function: X3's, whose link is down at
@@ -195,6 +207,7 @@ int main(void)
                     a_guid_that_another_host_still_has_is_nobodys_until_it_is_given_back),
         DAEMON_CASE(daemon_raise_watching,
                     a_guid_of_a_host_that_is_silent_is_nobodys_until_it_is_fenced),
+        DAEMON_CASE(daemon_raise_watching, a_guid_that_a_fenced_host_says_it_has_is_free),
         DAEMON_CASE(raise_with_stranger,
                     a_guid_that_a_port_of_the_fabric_still_has_is_nobodys_until_it_is_gone),
     };
