@@ -28,12 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 120000
 #define KEY_INDEX 3
 #define CLOSED_INDEX "0"
 /* Milliseconds, for what does not come. */
 #define SOON 150
-#define LONG 20000
+#define LONG 120000
 /* For what comes by itself, on a busy machine too: a grant, before a key that never comes. */
 #define ENOUGH 5000
 

@@ -32,7 +32,7 @@
 
 #include "../grants_standin.h"
 
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 60000
 #define LOG_END 4000
 #define KEY 5
 #define KEY_INDEX 3

@@ -24,7 +24,7 @@
 #define HOSTS 8
 #define NETWORKS_MAX 64
 #define VMS_MAX 4096
-#define TIMEOUT_MS 20000
+#define TIMEOUT_MS 60000
 
 static const struct oneib_pools_options options = {.vn_mad = "infiniband", .window = 40};
 /* A whole reading by small windows overlooks VMs that nobody names: on no host, on no network of

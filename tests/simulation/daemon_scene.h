@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /* Until anything is so, on a machine that is busy with other things too. */
-#define DAEMON_PATIENCE_MS 40000u
+#define DAEMON_PATIENCE_MS 120000u
 /* How long something that must not happen is given to happen. */
 #define DAEMON_DOUBT_MS 400u
 

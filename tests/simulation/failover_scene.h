@@ -19,7 +19,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#define CHANGE_MS 40000u /* on a busy machine */
+#define CHANGE_MS 120000u /* on a busy machine */
 #define STANDBY "standby"
 
 /* err: the test's own. */

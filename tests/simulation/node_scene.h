@@ -18,7 +18,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#define CHANGE_MS 20000u
+#define CHANGE_MS 60000u
 #define SEEN_MS 5000u
 #define RELOAD_MS 250u
 /* oneibd waits for ports that it has changed, and here none follows it, for a second before it
