@@ -115,9 +115,7 @@ static const struct oneib_deviation *find_left(const struct oneib_verification *
 {
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
-        const bool lacks =
-            deviation->kind == ONEIB_KEY_ABSENT || deviation->kind == ONEIB_KEY_NARROWED;
-        if (lacks && (deviation->is_daemons || daemon_runs) &&
+        if (oneib_deviation_is_lack(deviation->kind) && (deviation->is_daemons || daemon_runs) &&
             deviation->port_guid == binding->member &&
             oneib_pkey_base(deviation->expected) == binding->pkey)
             return deviation;

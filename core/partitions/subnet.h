@@ -120,6 +120,8 @@ bool oneib_verification_is_opensms(const struct oneib_verification *verification
 /* What to do about it. daemon_runs: an oneibd keeps these partitions. It tries again by itself, and
  * `oneib sync` writes nothing that it has not written. */
 const char *oneib_deviation_fix(const struct oneib_deviation *deviation, bool daemon_runs);
+/* The port lacks a key, or full membership of it. */
+bool oneib_deviation_is_lack(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
 #define oneib_autoverification __attribute__((cleanup(oneib_verification_clear)))

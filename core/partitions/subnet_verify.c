@@ -224,6 +224,11 @@ const char *oneib_deviation_fix(const struct oneib_deviation *deviation, bool da
                                      : oneib_finding_fix(kinds[deviation->kind].finding);
 }
 
+bool oneib_deviation_is_lack(enum oneib_deviation_kind kind)
+{
+    return kind == ONEIB_KEY_ABSENT || kind == ONEIB_KEY_NARROWED;
+}
+
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
 {
     return oneib_finding_severity(kinds[kind].finding) == ONEIB_VIOLATION;

@@ -49,11 +49,6 @@ static bool has(const struct oneib_verification *verification,
     return false;
 }
 
-static bool is_lack(const struct oneib_deviation *deviation)
-{
-    return deviation->kind == ONEIB_KEY_ABSENT || deviation->kind == ONEIB_KEY_NARROWED;
-}
-
 /* What a port keeps by the daemon's order, until its node has closed, is right as it is. */
 static void drop_retained(const struct oneib_verification *of_writer,
                           struct oneib_verification *verification)
@@ -61,7 +56,7 @@ static void drop_retained(const struct oneib_verification *of_writer,
     size_t kept = 0;
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
-        if (is_lack(deviation) || has(of_writer, deviation))
+        if (oneib_deviation_is_lack(deviation->kind) || has(of_writer, deviation))
             verification->items[kept++] = *deviation;
         else if (oneib_deviation_is_violation(deviation->kind))
             verification->violations--;
@@ -86,7 +81,8 @@ void oneib_snapshot_verify(const struct oneib_snapshot *snapshot,
     oneib_subnet_verify(&snapshot->subnet, may_be_written, &of_writer);
     for (size_t i = 0; i < verification->count; i++) {
         struct oneib_deviation *deviation = &verification->items[i];
-        deviation->is_daemons = is_lack(deviation) && !has(&of_writer, deviation);
+        deviation->is_daemons =
+            oneib_deviation_is_lack(deviation->kind) && !has(&of_writer, deviation);
     }
     if (is_daemons)
         drop_retained(&of_writer, verification);
