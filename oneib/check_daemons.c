@@ -8,7 +8,6 @@
 #include "grants/daemons.h"
 #include "oneib/verb_check.h"
 #include "opennebula/ledger_document.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,15 +17,6 @@
 static const char check_name[] = "daemons";
 const char oneib_daemons_to_remotes[] =
     "oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons && onehost sync -f'";
-
-static void find_remotes(struct oneib_text *path)
-{
-    const char *location = getenv("ONE_LOCATION");
-    if (location && *location)
-        oneib_text_printf(path, "%s/var/remotes", location);
-    else
-        oneib_text_append(path, "/var/lib/one/remotes");
-}
 
 /* Both have no daemon twice. */
 static bool are_the_ledgers(const struct oneib_daemons *daemons, const struct oneib_ledger *ledger)
@@ -110,7 +100,7 @@ void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *che
     oneib_autokept struct oneib_kept_ledger kept = {0};
     struct stat remotes;
     oneib_autotext struct oneib_text path = {0};
-    find_remotes(&path);
+    oneib_check_append_front_end("/var/remotes", "/var/lib/one/remotes", &path);
     /* Why oned does not answer has been said. */
     if (stat(path.data, &remotes) < 0 || !S_ISDIR(remotes.st_mode) || !session->one)
         return;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `oneib check` finds out from monitord.conf, which is on OpenNebula's front-end alone. */
+/* The part of `oneib check` about monitord.conf, a file of OpenNebula's front-end. */
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/finding.h"
 #include "oneib/verb_check.h"
 #include "opennebula/monitord_conf.h"
-#include <stdlib.h>
 
 #define MONITORD_CONF_MAX ((size_t)1 << 20)
 
@@ -58,13 +57,9 @@ void oneib_check_monitoring(struct oneib_checks *checks)
     struct oneib_error err;
     struct oneib_monitord_conf conf;
     size_t length;
-    const char *location = getenv("ONE_LOCATION");
     oneib_autofree char *text = NULL;
     oneib_autotext struct oneib_text path = {0};
-    if (location && *location)
-        oneib_text_printf(&path, "%s/etc/monitord.conf", location);
-    else
-        oneib_text_append(&path, "/etc/one/monitord.conf");
+    oneib_check_append_front_end("/etc/monitord.conf", "/etc/one/monitord.conf", &path);
     if (oneib_file_read(path.data, MONITORD_CONF_MAX, &text, &length, &err) < 0) {
         if (err.code != ONEIB_ERROR_NOT_FOUND)
             oneib_check_add(checks, ONEIB_CHECK_WARN,

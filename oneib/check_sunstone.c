@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,12 +65,8 @@ static size_t list_views(DIR *views, struct oneib_text *names)
 
 void oneib_check_sunstone(struct oneib_checks *checks)
 {
-    const char *location = getenv("ONE_LOCATION");
     oneib_autotext struct oneib_text path = {0}, names = {0};
-    if (location && *location)
-        oneib_text_printf(&path, "%s/etc/fireedge/sunstone", location);
-    else
-        oneib_text_append(&path, "/etc/one/fireedge/sunstone");
+    oneib_check_append_front_end("/etc/fireedge/sunstone", "/etc/one/fireedge/sunstone", &path);
     oneib_auto(oneib_cleanup_closedir) DIR *views = open_views(path.data);
     if (!views && (errno == ENOENT || errno == ENOTDIR))
         return;

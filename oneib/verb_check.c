@@ -26,6 +26,16 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
     ONEIB_APPEND(checks->items, checks->count, checks->capacity, check);
 }
 
+void oneib_check_append_front_end(const char *self_contained, const char *packaged,
+                                  struct oneib_text *path)
+{
+    const char *location = getenv("ONE_LOCATION");
+    if (location && *location)
+        oneib_text_printf(path, "%s%s", location, self_contained);
+    else
+        oneib_text_append(path, packaged);
+}
+
 static void clear_checks(struct oneib_checks *checks)
 {
     for (size_t i = 0; i < checks->count; i++) {

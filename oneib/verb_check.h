@@ -26,13 +26,16 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
                      const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Appends where a file of the front-end is: below ONE_LOCATION where that is set, else as OpenNebula's
+ * packages have it. Both paths begin with "/". */
+void oneib_check_append_front_end(const char *self_contained, const char *packaged,
+                                  struct oneib_text *path);
 /* Credentials, oned, its version and restrictions, what hosts report. */
 void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks);
 /* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
  */
 void oneib_check_sunstone(struct oneib_checks *checks);
-/* Who can send monitoring messages in any host's name; nothing is said where monitord.conf is not.
- */
+/* Whether any machine can send monitoring messages for any host. Adds nothing without monitord.conf. */
 void oneib_check_monitoring(struct oneib_checks *checks);
 /* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons,
  * and whether these answer. */

@@ -149,6 +149,17 @@ const struct outcome *run_into(const char *path, const char *const *words)
     return run(words, out);
 }
 
+const char *check_front_end(void)
+{
+    char location[300];
+    snprintf(location, sizeof location, "ONE_LOCATION=%s", in_directory("."));
+    set_variable(location);
+    write_file("oneib.conf", "");
+    const char *out = RUN("--config", in_directory("oneib.conf"), "check")->out;
+    set_variable(NULL);
+    return out;
+}
+
 void assert_contains(const char *text, const char *part)
 {
     if (!strstr(text, part))

@@ -35,6 +35,8 @@ const struct outcome *run_on_terminal(const char *const *words);
 const struct outcome *run_into(const char *path, const char *const *words);
 /* One more environment variable, "NAME=VALUE", for the runs of this test; NULL: none. */
 void set_variable(const char *assignment);
+/* What `oneib check` prints where the directory is a self-contained front-end. */
+const char *check_front_end(void);
 /* Another program than `oneib`, for all runs from now on. */
 void set_program(const char *path);
 

@@ -40,23 +40,12 @@ static void make_views(const char *views)
     make_view(views, "cloud", "service", NULL);
 }
 
-static const char *checked(void)
-{
-    char location[300];
-    snprintf(location, sizeof location, "ONE_LOCATION=%s", in_directory("."));
-    set_variable(location);
-    write_file("oneib.conf", "");
-    const char *out = RUN("--config", in_directory("oneib.conf"), "check")->out;
-    set_variable(NULL);
-    return out;
-}
-
 static void views_of_7_without_the_tab_are_a_warning_with_the_command(void **state)
 {
     (void)state;
     make_views(VIEWS_OF_7);
     make_view(VIEWS_OF_7, "user", "service", NULL);
-    const char *out = checked();
+    const char *out = check_front_end();
     assert_contains(out, "warn  sunstone: users have no service templates");
     assert_contains(out, "/share/oneib/install/sunstone-tabs, as root, ");
 }
@@ -66,9 +55,9 @@ static void views_of_6_10_without_the_tabs_are_a_warning(void **state)
     (void)state;
     make_views(VIEWS_OF_6_10);
     make_view(VIEWS_OF_6_10, "user", NULL, NULL);
-    assert_contains(checked(), "warn  sunstone: users have no service templates");
+    assert_contains(check_front_end(), "warn  sunstone: users have no service templates");
     make_view(VIEWS_OF_6_10, "user", "service-template", NULL);
-    assert_contains(checked(), "warn  sunstone: users have no service templates");
+    assert_contains(check_front_end(), "warn  sunstone: users have no service templates");
 }
 
 static void the_view_that_has_both_tabs_is_named(void **state)
@@ -76,7 +65,7 @@ static void the_view_that_has_both_tabs_is_named(void **state)
     (void)state;
     make_views(VIEWS_OF_6_10);
     make_view(VIEWS_OF_6_10, "user", "service", "service-template");
-    assert_contains(checked(),
+    assert_contains(check_front_end(),
                     "ok    sunstone: users have service templates in the view \"user\"\n");
 }
 
@@ -86,7 +75,7 @@ static void a_view_of_the_sites_own_counts(void **state)
     make_views(VIEWS_OF_7);
     make_view(VIEWS_OF_7, "user", "service", NULL);
     make_view(VIEWS_OF_7, "physics", "service", "service-template");
-    assert_contains(checked(),
+    assert_contains(check_front_end(),
                     "ok    sunstone: users have service templates in the view \"physics\"\n");
 }
 
@@ -97,15 +86,15 @@ static void after_an_update_from_6_10_the_new_views_count(void **state)
     make_view(VIEWS_OF_6_10, "user", "service", "service-template");
     make_views(VIEWS_OF_7);
     make_view(VIEWS_OF_7, "user", "service", NULL);
-    assert_contains(checked(), "warn  sunstone: users have no service templates");
+    assert_contains(check_front_end(), "warn  sunstone: users have no service templates");
 }
 
 static void where_sunstone_is_not_nothing_is_said(void **state)
 {
     (void)state;
-    assert_lacks(checked(), "sunstone");
+    assert_lacks(check_front_end(), "sunstone");
     make_directories("etc/fireedge");
-    assert_lacks(checked(), "sunstone");
+    assert_lacks(check_front_end(), "sunstone");
 }
 
 static void views_that_cannot_be_read_are_said(void **state)
@@ -115,7 +104,7 @@ static void views_that_cannot_be_read_are_said(void **state)
         skip_because("root reads everything");
     make_views(VIEWS_OF_7);
     assert_int_equal(chmod(in_directory("etc/fireedge"), 0), 0);
-    assert_contains(checked(), "etc/fireedge/sunstone: Permission denied");
+    assert_contains(check_front_end(), "etc/fireedge/sunstone: Permission denied");
     assert_int_equal(chmod(in_directory("etc/fireedge"), 0755), 0);
 }
 
