@@ -65,7 +65,7 @@ struct oneib_findings {
 /* "pkey-conflict" */
 const char *oneib_finding_code(enum oneib_finding_id id);
 enum oneib_severity oneib_finding_severity(enum oneib_finding_id id);
-const char *oneib_finding_fix(enum oneib_finding_id id); /* NULL: there is none for all of them */
+const char *oneib_finding_fix(enum oneib_finding_id id); /* NULL: the fix depends on the case */
 /* ONEIB_FINDING_IDS: no finding has this code. */
 enum oneib_finding_id oneib_finding_of_code(const char *code);
 
