@@ -90,7 +90,7 @@ int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session
     return status;
 }
 
-/* Where nobody may look at its lock there may be one. */
+/* True also when this user may not read the lock. */
 static bool has_daemon(const struct oneib_session *session)
 {
     struct oneib_error ignored;

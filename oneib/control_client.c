@@ -10,29 +10,29 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* Longer than the daemon gives itself: its own word is better. */
+/* Longer than the daemon's own limit, so that the daemon's error is shown. */
 #define PATIENCE_S 90
 
-/* Returns the socket; -1 with *nobody: nobody listens there. */
-static int connect_to(const char *path, bool *nobody, struct oneib_error *err)
+/* Returns the socket. -1 with *no_server: no process listens there, and *err is not set. */
+static int connect_to(const char *path, bool *no_server, struct oneib_error *err)
 {
     const struct timeval patience = {.tv_sec = PATIENCE_S};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    *nobody = true;
+    *no_server = true;
     if (strlen(path) >= sizeof address.sun_path)
-        return -1; /* no daemon can */
+        return -1; /* no socket can have this path */
     memcpy(address.sun_path, path, strlen(path) + 1);
     oneib_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    *nobody = false;
+    *no_server = false;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0)
         return oneib_fail_errno(err, errno, "asking oneibd: making a socket");
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
         return oneib_steal_fd(&fd);
-    *nobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
-    return *nobody ? -1
-                   : oneib_fail_errno(err, errno, "asking oneibd at %s (--no-daemon does without)",
-                                      path);
+    *no_server = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
+    return *no_server ? -1
+                      : oneib_fail_errno(err, errno,
+                                         "asking oneibd at %s (--no-daemon does without)", path);
 }
 
 static int check_server(int fd, const char *path, struct oneib_error *err)
@@ -79,7 +79,8 @@ static int receive_text(int fd, size_t length, struct oneib_text *text)
     return 0;
 }
 
-/* One that is refused may be hung up on before it has sent all: the answer says why. */
+/* The daemon may refuse before the request is sent whole: a failure to send is ignored, the answer has
+ * the reason. */
 static int exchange(int fd, const struct oneib_control_request *request,
                     struct oneib_control_head *head, struct oneib_error *err)
 {
@@ -116,17 +117,17 @@ enum oneib_control_outcome oneib_control_ask(const struct oneib_config *config,
     const struct oneib_control_request asked = {oneib_control_partitions(config), *request};
     struct oneib_control_head head;
     struct oneib_error failure;
-    bool nobody;
+    bool no_server;
     if (strcmp(path, "none") == 0)
-        return ONEIB_CONTROL_NOBODY;
-    oneib_autoclose int fd = connect_to(path, &nobody, err);
+        return ONEIB_CONTROL_NO_DAEMON;
+    oneib_autoclose int fd = connect_to(path, &no_server, err);
     if (fd < 0)
-        return nobody ? ONEIB_CONTROL_NOBODY : ONEIB_CONTROL_FAILED;
+        return no_server ? ONEIB_CONTROL_NO_DAEMON : ONEIB_CONTROL_FAILED;
     if (check_server(fd, path, err) < 0 || exchange(fd, &asked, &head, err) < 0 ||
         receive_texts(fd, &head, answer, &failure, err) < 0)
         return ONEIB_CONTROL_FAILED;
     if (head.outcome == ONEIB_EXIT_REFUSED)
-        return ONEIB_CONTROL_NOBODY;
+        return ONEIB_CONTROL_NO_DAEMON;
     *outcome = head.outcome;
     if (head.code != ONEIB_ERROR_NONE)
         *err = failure;

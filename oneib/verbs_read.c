@@ -26,7 +26,7 @@ static struct oneib_command_request request_of(const struct oneib_run *run,
     };
 }
 
-/* False: no daemon is to be asked, or none is there. */
+/* False: --no-daemon is given, or no daemon listens. */
 static bool ask_daemon(const struct oneib_run *run, const struct oneib_command_request *request,
                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err)
@@ -40,7 +40,7 @@ static bool ask_daemon(const struct oneib_run *run, const struct oneib_command_r
     const enum oneib_control_outcome asked =
         oneib_control_ask(&config, request, answer, outcome, err);
     oneib_config_clear(&config);
-    return asked != ONEIB_CONTROL_NOBODY;
+    return asked != ONEIB_CONTROL_NO_DAEMON;
 }
 
 static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
@@ -53,7 +53,7 @@ static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
     return outcome;
 }
 
-/* Reads everything here, and answers. */
+/* Answers from a reading of its own. */
 static enum oneib_exit answer_here(const struct oneib_run *run,
                                    const struct oneib_command_request *request,
                                    enum oneib_read_fabric fabric,

@@ -66,7 +66,7 @@ static int open_post(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
-/* For people: partitions do not wait for it. */
+/* A failure is logged alone: partitions do not depend on this socket. */
 static void open_control(struct oneib_daemon *daemon)
 {
     const struct oneib_control_options options = {.path = daemon->config.daemon.control,
@@ -77,7 +77,7 @@ static void open_control(struct oneib_daemon *daemon)
         return;
     daemon->control = oneib_control_open(&options, &failure);
     if (!daemon->control)
-        oneib_log(ONEIB_LOG_WARNING, "oneib is not answered: %s", failure.text);
+        oneib_log(ONEIB_LOG_WARNING, "requests of oneib are not answered: %s", failure.text);
 }
 
 /* What `before` (NULL: nobody) has already is left to it, for now. */

@@ -102,9 +102,9 @@ struct oneib_daemon {
     bool gated;         /* snapshot.desired.table lacks, or still has, what waits for nodes */
     struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
     double subnet_read_ms;         /* when snapshot.subnet was read last */
-    bool is_computed;              /* snapshot.desired is of snapshot.cloud as it is */
-    bool wanted_known;             /* it has gone through the gate: */
-    struct oneib_partition_table wanted; /* what it was before */
+    bool is_computed;              /* snapshot.desired belongs to the current snapshot.cloud */
+    bool wanted_known;             /* the desired table has passed the gate: */
+    struct oneib_partition_table wanted; /* the table before the gate */
     bool has_heard;                      /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
@@ -198,7 +198,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
 
-/* How far the ledger was (sync/ledger_mark.h). */
+/* Writes the mark of the ledger (sync/ledger_mark.h). */
 void oneib_daemon_note_ledger(struct oneib_daemon *daemon);
 /* daemon_ledger.c: puts `next` into the ledger's place. After a failure, and where somebody else has
  * written it since it was read, it is read again first thing in the next turn; with *written the
@@ -263,11 +263,11 @@ void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id);
 /* Whether it is not written to for now, for that has failed. */
 bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id);
 
-/* daemon_answer.c: answers those who ask at the control socket, some at a time. */
+/* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);
-/* Whether it could: else nobody waits for them. */
+/* Whether there is something to answer from: else requests wait. */
 bool oneib_daemon_can_answer(const struct oneib_daemon *daemon);
-/* snapshot.desired.table is about to become what may be written: what it was is kept for answers. */
+/* Keeps snapshot.desired.table for answers, before the gate replaces it. */
 void oneib_daemon_keep_wanted(struct oneib_daemon *daemon);
 
 /* health.c: metrics and health, filled in and published. */

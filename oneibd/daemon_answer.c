@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What oneib asks at the control socket, answered from what the daemon has. */
+/* Answers the requests of the control socket from the daemon's state. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "command/output.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Between two looks at what else there is to do. */
+/* Requests answered before the main loop goes on. */
 #define ANSWERS_AT_ONCE 4
 
-/* All of it but `heard`'s nodes and the findings is the daemon's. */
+/* Owns heard.nodes and findings; the rest is the daemon's. */
 struct material {
     struct oneib_snapshot snapshot;
     struct oneib_heard heard;
@@ -48,7 +48,7 @@ static void list_nodes(const struct oneib_daemon *daemon, struct oneib_heard *he
     free(said);
 }
 
-/* Borrows from the daemon: nothing of it is changed. */
+/* Borrows from the daemon, and changes nothing of it. */
 static void collect(struct oneib_daemon *daemon, const struct oneib_command_request *request,
                     struct material *material)
 {
@@ -92,7 +92,7 @@ static double seconds_since(double then_ms)
     return age > 0 ? age / 1000 : 0;
 }
 
-/* Who answers, and how old is what it knows. */
+/* Names the daemon, and the age of its readings. */
 static void append_daemon(const struct oneib_daemon *daemon,
                           const struct oneib_command_request *request, struct oneib_text *text)
 {
@@ -107,7 +107,7 @@ static void append_daemon(const struct oneib_daemon *daemon,
     oneib_append_note(text, "%s", line.data);
 }
 
-/* plan and verify are read by the command itself. */
+/* The command answers plan and verify by itself. */
 static bool is_answered(enum oneib_question question)
 {
     return question == ONEIB_ASK_LIST || question == ONEIB_ASK_SHOW || question == ONEIB_ASK_HOSTS;
@@ -143,7 +143,7 @@ static enum oneib_exit answer(struct oneib_daemon *daemon,
     return outcome;
 }
 
-/* Columns are as wide as the terminal of who asks shows them. */
+/* Widths of columns are those of the client's terminal. */
 static locale_t enter_locale(const struct oneib_command_request *request, locale_t *before)
 {
     const locale_t utf8 = request->utf8 ? newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) : NULL;

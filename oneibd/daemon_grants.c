@@ -284,7 +284,7 @@ static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapsho
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
         snapshots->items[snapshots->count] =
             is_known ? known[next] : nothing_known(cloud->hosts[i].id);
-        /* Whatever it says: nothing on it reaches the fabric. */
+        /* Its reports do not count: nothing on the host reaches the fabric. */
         if (oneib_fence_holds(&daemon->snapshot.kept.ledger, cloud->hosts[i].id))
             snapshots->items[snapshots->count] = oneib_node_of_fenced_host(cloud->hosts[i].id);
         snapshots->count++;

@@ -231,7 +231,7 @@ static bool comes_first(const struct oneib_work *work, const struct kind *kind,
     return !kind->first || oneib_is_earlier(work, binding, kind->first);
 }
 
-/* *any_mixed: a cluster has members of both kinds, whoever is first. */
+/* *any_mixed: a cluster has members on both kinds of adapter. */
 static void find_kinds(const struct oneib_work *work, const struct present_members *present,
                        struct kind *kinds, bool *any_mixed)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The answers of the verbs that only read: list, show, hosts, plan and verify. Computed and written
- * as text here, whoever asks: the command for itself, or oneibd for a command.
+ * The answers of the verbs that only read: list, show, hosts, plan and verify, as text. The command
+ * and oneibd call the same functions.
  */
 #ifndef ONEIB_COMMAND_ANSWER_H
 #define ONEIB_COMMAND_ANSWER_H
@@ -23,7 +23,7 @@ enum oneib_question {
 /* OpenNebula's names have 128 characters at most, of 4 bytes each. */
 #define ONEIB_NETWORK_NAME_SIZE 520
 
-/* What is asked, and how the answer is to be written. */
+/* The question, and the form of the answer. */
 struct oneib_command_request {
     enum oneib_question question;
     bool json;      /* one JSON document on standard output */
@@ -31,9 +31,9 @@ struct oneib_command_request {
     bool color_err; /* on standard error */
     bool adopt;     /* plan: with a lost ledger, what 'oneib sync --adopt' would do */
     bool exit_code; /* plan: DIFFERENCE when there is something to do */
-    bool force;     /* plan: what 'oneib sync --force' would do; whoever makes the view heeds it */
-    bool no_fabric; /* what ports hold is left aside; likewise */
-    bool utf8;      /* the terminal's characters; likewise (LC_CTYPE) */
+    bool force;     /* plan: what 'oneib sync --force' would do; the maker of the view applies it */
+    bool no_fabric; /* without the ports' tables; applied to the view, too */
+    bool utf8;      /* the terminal shows UTF-8; applied by LC_CTYPE */
     char network[ONEIB_NETWORK_NAME_SIZE]; /* show: by its name; "": by its id */
     uint32_t network_id;
 };
@@ -41,12 +41,12 @@ struct oneib_command_request {
 struct oneib_command_answer {
     struct oneib_text out; /* standard output */
     struct oneib_text err; /* standard error */
-    struct oneib_text end; /* standard error, after the end of standard output: who answered */
+    struct oneib_text end; /* standard error, after standard output: the daemon that answered */
 };
 
 /*
- * Appends to *answer, which is zeroed before. DONE and DIFFERENCE leave *err alone. FAILURE: *err
- * says why, and answer->out is to be left unread. plan changes view->snapshot's table to what may
+ * Appends to *answer, which the caller has zeroed. DONE and DIFFERENCE do not set *err. FAILURE sets
+ * *err, and answer->out is not valid. plan changes view->snapshot's table to what may
  * be written, and plan and verify add to view->findings.
  */
 enum oneib_exit oneib_command_answer(const struct oneib_command_request *request,

@@ -151,7 +151,8 @@ int oneib_control_head_decode(const uint8_t bytes[ONEIB_CONTROL_HEAD_SIZE],
         head->out_length > ONEIB_CONTROL_TEXTS_MAX || head->err_length > ONEIB_CONTROL_TEXTS_MAX ||
         head->end_length > ONEIB_CONTROL_TEXTS_MAX ||
         head->failure_length >= sizeof((struct oneib_error *)0)->text)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "the answer is none of oneibd's of this version");
+        return oneib_fail(
+            err, ONEIB_ERROR_PROTOCOL,
+            "oneibd's answer is not valid: oneib and oneibd are of different versions");
     return 0;
 }

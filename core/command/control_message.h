@@ -14,11 +14,11 @@
 
 #define ONEIB_CONTROL_REQUEST_SIZE (8 + 8 + 4 + 4 + ONEIB_NETWORK_NAME_SIZE)
 #define ONEIB_CONTROL_HEAD_SIZE (8 + 6 * 4)
-/* Of the texts of one answer together. */
+/* Bytes of all texts of one answer. */
 #define ONEIB_CONTROL_TEXTS_MAX (256u << 20)
 
 struct oneib_control_request {
-    uint64_t partitions; /* oneib_control_partitions() of the asker's configuration */
+    uint64_t partitions; /* oneib_control_partitions() of the client's configuration */
     struct oneib_command_request request;
 };
 
@@ -30,7 +30,7 @@ struct oneib_control_head {
     uint32_t out_length, err_length, end_length, failure_length;
 };
 
-/* Which partitions are meant: a daemon of others does not answer. */
+/* A hash of the partitions' path: a daemon that keeps other partitions refuses the request. */
 uint64_t oneib_control_partitions(const struct oneib_config *config);
 
 void oneib_control_request_encode(const struct oneib_control_request *request,
@@ -39,7 +39,7 @@ void oneib_control_request_encode(const struct oneib_control_request *request,
 int oneib_control_request_decode(const uint8_t bytes[ONEIB_CONTROL_REQUEST_SIZE],
                                  struct oneib_control_request *request, struct oneib_error *err);
 
-/* Appends the whole answer; failure->code NONE: it is none. Texts that are too long become a
+/* Appends the whole answer. failure->code NONE: no failure. Texts that are too long are replaced by a
  * failure. */
 void oneib_control_answer_encode(enum oneib_exit outcome, const struct oneib_command_answer *answer,
                                  const struct oneib_error *failure, struct oneib_text *bytes);

@@ -110,7 +110,7 @@ int oneib_json_render(json_t *document, struct oneib_text *text, struct oneib_er
     const int status = document ? json_dump_callback(document, append_bytes, text, style) : -1;
     json_decref(document);
     if (status < 0)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "no JSON can be made of what is to be said");
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "cannot encode the output as JSON");
     oneib_text_append(text, "\n");
     return 0;
 }

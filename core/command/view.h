@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an answer is computed from: what the command has read, or what oneibd has. */
+/* The state that an answer is computed from: the command's reading, or oneibd's. */
 #ifndef ONEIB_COMMAND_VIEW_H
 #define ONEIB_COMMAND_VIEW_H
 
@@ -14,20 +14,20 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* All of it is borrowed. */
+/* All pointers are borrowed. */
 struct oneib_view {
     const struct oneib_config *config;
     struct oneib_sm *sm;
     struct oneib_fabric *fabric; /* NULL: not open */
     struct oneib_snapshot *snapshot;
     struct oneib_findings *findings; /* the snapshot's, and oneibd's about nodes; worst first */
-    const struct oneib_heard *heard; /* what nodes have reported */
-    const struct oneib_error *heard_error; /* why that is not known; code NONE: it is */
+    const struct oneib_heard *heard; /* the nodes' reports */
+    const struct oneib_error *heard_error; /* why reports are not known; code NONE: known */
     bool has_daemon;                       /* an oneibd keeps these partitions */
-    bool is_live;                          /* what nodes have reported is as of now */
+    bool is_live;                          /* reports are current, not read from oneibd's file */
     const struct oneib_leaves *leaves;     /* where hosts are linked; NULL: hosts looks */
-    /* What of the desired table oneibd may write by what nodes have reported; NULL: the command
-     * asks, which hears none. */
+    /* The part of the desired table that oneibd may write, by the nodes' reports. NULL: the command
+     * answers by itself and treats every node as unreachable. */
     const struct oneib_partition_table *may_be_written;
 };
 
@@ -37,14 +37,14 @@ bool oneib_deviates(const struct oneib_view *view, const struct oneib_verificati
 /* Of list and show, whose states are what ports hold: DIFFERENCE when these could not be read. */
 enum oneib_exit oneib_exit_of_view(const struct oneib_view *view);
 
-/* It was to be read, and could not be. */
+/* The fabric was to be read, and reading failed. */
 bool oneib_fabric_failed(const struct oneib_snapshot *snapshot);
 
-/* A line that says how old is what nodes have reported; columns: those that show it. Nothing where
- * nobody hears nodes, or it is not old. */
+/* Appends a line with the age of the nodes' reports; columns: those that show them. Appends nothing
+ * when there are no reports, or when they are current. */
 void oneib_append_reports_age(const struct oneib_view *view, const char *columns,
                               struct oneib_text *text);
-/* In seconds; null where nobody hears nodes. */
+/* The age in seconds; null when there are no reports. */
 json_t *oneib_reports_age_json(const struct oneib_view *view);
 
 /* {known, error}: whether the fabric was read. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A descriptor is libzmq's and may be closed and mean another file at any moment. So what is
- * shut down is a copy of it whose peer is that of the connection: it cannot come to mean
- * anything else. libzmq tells of the end of a connection before it closes its descriptor, so
- * what was read late is put right by the next news.
+ * A descriptor belongs to libzmq, which may close it at any moment, and its number may then be another
+ * file's. So a duplicate is shut down, after its peer's address was compared with the connection's.
+ * libzmq reports the end of a connection before it closes the descriptor: an event that is read late
+ * is corrected by the next one.
  */
 #include "grants/connections.h"
 #include "base/array.h"
@@ -28,7 +28,7 @@ struct peer_address {
 struct connection {
     bool is_open;
     struct peer_address peer;
-    double heard_ms; /* first: when it was accepted */
+    double heard_ms; /* when the last message came; at first: when it was accepted */
     bool has_key;
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
 };
@@ -38,7 +38,7 @@ struct oneib_connections {
     double silence_ms;
     struct connection *items; /* by descriptor */
     size_t count, capacity;
-    double looked_ms; /* when the silent ones were looked for */
+    double looked_ms; /* the last search for silent connections */
     uint64_t ended;
 };
 
@@ -79,8 +79,8 @@ static void end(struct oneib_connections *connections, struct connection *connec
     connection->is_open = false;
 }
 
-/* What happened (16 bits) and the descriptor (32 bits), then the endpoint. */
-static bool take_news(struct oneib_connections *connections)
+/* One event of libzmq: its type (16 bits) and the descriptor (32 bits), then the endpoint. */
+static bool take_event(struct oneib_connections *connections)
 {
     uint8_t frame[8];
     char endpoint[8];
@@ -92,7 +92,7 @@ static bool take_news(struct oneib_connections *connections)
     memcpy(&event, frame, sizeof event);
     memcpy(&fd, frame + sizeof event, sizeof fd);
     zmq_recv(connections->monitor, endpoint, sizeof endpoint,
-             ZMQ_DONTWAIT); /* cut, not looked at */
+             ZMQ_DONTWAIT); /* not used, may be cut */
     struct connection *known = find(connections, fd);
     if (event == ZMQ_EVENT_ACCEPTED)
         add(connections, fd);
@@ -115,12 +115,12 @@ static void end_silent(struct oneib_connections *connections)
 
 void oneib_connections_follow(struct oneib_connections *connections)
 {
-    while (take_news(connections))
+    while (take_event(connections))
         ;
     end_silent(connections);
 }
 
-/* The other one of the key that was heard longest ago, when there are too many. */
+/* When the key has too many connections: the one without a message for longest, other than this. */
 static struct connection *excess_of(const struct oneib_connections *connections,
                                     const struct connection *connection)
 {
@@ -164,7 +164,7 @@ void *oneib_connections_socket(const struct oneib_connections *connections)
     return connections->monitor;
 }
 
-/* Nothing that libzmq tells of waits for us. */
+/* No limit on events, and none that delay the end of the context. */
 static bool watch(struct oneib_connections *connections, void *context)
 {
     const int none = 0;

@@ -131,7 +131,7 @@ static bool part_is(const struct zap_request *request, size_t part, const char *
            memcmp(request->parts[part], word, request->lengths[part]) == 0;
 }
 
-/* A period's count of something; whether it is more than so many in it. */
+/* Counts an event; whether there are more than `most` in this period. */
 static bool is_too_often(double *began_ms, unsigned *count, double period_ms, unsigned most)
 {
     const double now = oneib_now_ms();
@@ -142,7 +142,7 @@ static bool is_too_often(double *began_ms, unsigned *count, double period_ms, un
     return ++*count > most;
 }
 
-/* The key that the client has proved to have, when it is admitted, and has not come too often. */
+/* The key that the client has proved to have, when it is admitted and within its handshakes. */
 static bool admits(struct oneib_grants_server *server, const struct zap_request *request,
                    char user[ONEIB_KEY_TEXT_SIZE])
 {

@@ -8,7 +8,7 @@
 #define DEFAULT_PORT "4124"
 #define BLANKS " \t\r\n"
 
-/* The next word: a name, a sign, or what stands between quotes. */
+/* A token: a name, a sign, or a quoted text. */
 struct word {
     const char *at;
     size_t length;
@@ -50,7 +50,7 @@ static struct word take_name(struct rest *rest)
     return (struct word){first, (size_t)(rest->at - first), false};
 }
 
-/* Empty, and not quoted: the text ends. */
+/* An empty word without quotes is the end of the text. */
 static struct word next_word(struct rest *rest)
 {
     skip_blanks_and_comments(rest);
@@ -70,7 +70,7 @@ static bool ends(const struct word *word)
     return word->length == 0 && !word->is_quoted;
 }
 
-/* Behind its "[": to the value of that name. */
+/* Starts after the "[" of a vector, and stops after the value of that name. */
 static bool find_value(struct rest *rest, const char *name, char *text, size_t size)
 {
     for (struct word word = next_word(rest); !ends(&word) && !is(&word, "]");
@@ -87,7 +87,8 @@ static bool find_value(struct rest *rest, const char *name, char *text, size_t s
     return false;
 }
 
-/* The value of that name in the first NETWORK = [ .. ] that is no comment; false: there is none, or it is longer. */
+/* The value of that name in the first NETWORK = [ .. ] outside comments. False: absent, or longer than
+ * size. */
 static bool find_in_network(const char *text, size_t length, const char *name, char *value,
                             size_t size)
 {
@@ -101,7 +102,7 @@ static bool find_in_network(const char *text, size_t length, const char *name, c
     return false;
 }
 
-/* Whether it is none in particular, in any form that getaddrinfo(3) reads, as monitord does. */
+/* Whether it is the unspecified address, in any form that getaddrinfo(3), and so monitord, takes. */
 static bool is_any(const char *address)
 {
     const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};

@@ -57,7 +57,7 @@ static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *le
     return 0;
 }
 
-/* Whoever has the key by the older ledger has it no more when it is in force for another cluster. */
+/* A network of the older ledger loses its key when the key is in force for another cluster. */
 static void rest_of_others(oneib_pkey pkey, uint32_t network_id, int64_t now,
                            struct oneib_ledger *ledger)
 {
