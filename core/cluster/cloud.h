@@ -41,9 +41,11 @@ struct oneib_hca_port {
     oneib_guid port_guid; /* never 0 */
     uint16_t vfs_total;
     uint16_t rate_gbps; /* IB_HCA's, for display; 0: not said */
-    bool is_proven;   /* the host owns it by the ledger (port_owner.h): its oneib-node reported it,
+    bool is_proven; /* the host owns it by the ledger (port_owner.h): its oneib-node reported it,
                            or an operator accepted it. Else IB_HCA alone names it */
-    bool is_reserved; /* not proven, and a port that is no host's (port_owner.h) */
+    bool
+        is_reserved; /* no host's: an operator lists it, or the fabric shows what it is, and no operator
+                         has accepted it (port_owner.h) */
 };
 
 /* By device, port, driver, GUID, VFs and rate: all that is said of it. <0, 0, >0. */

@@ -79,6 +79,17 @@ struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_g
     return first < work->port_count && work->ports[first].guid == guid ? &work->ports[first] : NULL;
 }
 
+/* That a node claims it is no mere notice. */
+static void refuse_reserved(struct oneib_work *work, struct oneib_port_owner *port,
+                            const struct oneib_hca_port *hca_port)
+{
+    const enum oneib_severity severity = severity_of_port(work, port);
+    refuse_port(work, port, ONEIB_FINDING_PORT_RESERVED,
+                hca_port->is_proven && severity == ONEIB_NOTICE ? ONEIB_WARNING : severity,
+                "it is a static member, a subnet manager's, a full member of the default "
+                "partition or a switch's, and no operator has accepted it as the host's");
+}
+
 static void examine_port(struct oneib_work *work, const struct oneib_hca_port *hca_port)
 {
     struct oneib_port_owner *port = oneib_port_owner(work, hca_port->port_guid);
@@ -92,9 +103,7 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
     if (hca_port->driver == ONEIB_HCA_MLX4)
         examine_index0(work, port);
     if (hca_port->is_reserved && !port->refused)
-        refuse_port(work, port, ONEIB_FINDING_PORT_RESERVED, severity_of_port(work, port),
-                    "it is a static member, a subnet manager's, a full member of the default "
-                    "partition or a switch's, and no operator has accepted it as the host's");
+        refuse_reserved(work, port, hca_port);
 }
 
 void oneib_index_ports(struct oneib_work *work)
@@ -200,6 +209,10 @@ static void take_port(const struct oneib_work *work, struct oneib_binding *bindi
 {
     const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
     const struct oneib_port_owner *owner = oneib_port_owner(work, port->port_guid);
+    if (port->is_reserved) { /* it does not count for the port's other entries either */
+        binding->member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
+        return;
+    }
     binding->port = port->port_guid;
     binding->is_virtual = port->driver == ONEIB_HCA_MLX5;
     binding->member = binding->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,

@@ -77,6 +77,8 @@ static void narrow_host(const struct oneib_work *work, struct table *table, stru
     const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
     wish.member_status = ONEIB_MEMBER_STATUS_PORT_REFUSED;
     for (size_t i = 0; host && i < host->port_count; i++) {
+        if (host->ports[i].is_reserved)
+            continue;
         wish.guid = host->ports[i].port_guid;
         add_wish(table, wish);
     }

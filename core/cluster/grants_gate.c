@@ -8,6 +8,8 @@
 #include "base/order.h"
 #include "base/stable_sort.h"
 #include "cluster/grants_internal.h"
+#include "cluster/host_port.h"
+#include "cluster/port_owner.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +112,61 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
 
 ONEIB_ORDER_BY(compare_ports, struct gated_port, guid);
 
+/* Whether the host may hold the key for a VF of that port. Of a key that is no network's now nobody
+ * knows which port it was for. */
+static bool may_lead_to(const struct gating *gating, const struct oneib_host *host, oneib_pkey pkey,
+                        oneib_guid guid)
+{
+    const struct oneib_cloud *cloud = gating->input->cloud;
+    bool is_known = false;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        const struct oneib_network *network = &cloud->networks[i];
+        const struct oneib_cluster *cluster =
+            oneib_desired_cluster(gating->input->desired, network->id);
+        const struct oneib_hca_port *port;
+        if (!cluster || cluster->pkey != pkey)
+            continue;
+        is_known = true;
+        if (oneib_host_port(cloud, host, network, &port) != ONEIB_PORT_FOUND ||
+            port->port_guid == guid)
+            return true;
+    }
+    return !is_known;
+}
+
+static bool was_sent_for(const struct oneib_node_snapshot *snapshot,
+                         const struct oneib_hca_port *port)
+{
+    const struct oneib_grant_list *sent = snapshot ? snapshot->sent : NULL;
+    for (size_t i = 0; sent && i < sent->count; i++)
+        if (sent->items[i].port == port->port && strcmp(sent->items[i].device, port->device) == 0)
+            return true;
+    return false;
+}
+
+/* A port that an operator has listed, and that the host reported before: the host's VFs are open there
+ * only by a grant that it was sent for that port. What the host reports of it counts for nothing. */
+static bool may_be_open_at(const struct gating *gating, const struct oneib_host *host,
+                           const struct oneib_node_snapshot *snapshot,
+                           const struct oneib_hca_port *port)
+{
+    if (was_sent_for(snapshot, port))
+        return true;
+    for (size_t i = 0; i < host->key_count; i++)
+        if (may_lead_to(gating, host, host->keys[i], port->port_guid))
+            return true;
+    return host->keys_invalid;
+}
+
+/* Likewise of one that the host reports no more: which keys were for it is not known. */
+static bool is_unused(const struct gating *gating, const struct oneib_ledger_port *port,
+                      const struct oneib_node_snapshot *snapshot)
+{
+    const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, port->host_id);
+    return oneib_port_is_taken_back(gating->input->cloud, port) && host && host->key_count == 0 &&
+           !host->keys_invalid && !was_sent_for(snapshot, &port->hca);
+}
+
 /* Of what VFs its adapter has nobody tells. */
 static void list_unreported(struct gating *gating)
 {
@@ -118,17 +175,17 @@ static void list_unreported(struct gating *gating)
     size_t added = 0;
     for (size_t i = 0; ledger && i < ledger->port_count; i++) {
         const struct oneib_ledger_port *port = &ledger->ports[i];
+        const struct oneib_node_snapshot *snapshot =
+            oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, port->host_id);
         size_t count;
         find_ports(gating, port->guid, &count);
-        if (count == 0)
-            gating->ports[reported + added++] = (struct gated_port){
-                .guid = port->guid,
-                .host_id = port->host_id,
-                .is_unreported = true,
-                .snapshot = oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count,
-                                                   port->host_id),
-                .has_vfs = true,
-                .may_hold = true};
+        if (count == 0 && !is_unused(gating, port, snapshot))
+            gating->ports[reported + added++] = (struct gated_port){.guid = port->guid,
+                                                                    .host_id = port->host_id,
+                                                                    .is_unreported = true,
+                                                                    .snapshot = snapshot,
+                                                                    .has_vfs = true,
+                                                                    .may_hold = true};
     }
     gating->port_count += added;
 }
@@ -157,15 +214,18 @@ static void list_ports(struct gating *gating)
     gating->ports = oneib_alloc(index.count + more + 1, sizeof *gating->ports);
     for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
-        if (index.items[i].port->is_reserved) /* it is refused to every VM: nothing is open there */
+        const struct oneib_hca_port *port = index.items[i].port;
+        if (port->is_reserved && !port->is_proven) /* no VM ever was there: nothing is open */
             continue;
         const struct oneib_node_snapshot *snapshot =
             oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
-        gating->ports[gating->port_count++] = (struct gated_port){
-            .guid = index.items[i].guid,
-            .snapshot = snapshot,
-            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot),
-            .may_hold = has_table_of_vfs(index.items[i].port) && may_hold(gating, host, snapshot)};
+        const bool has_table = has_table_of_vfs(port) &&
+                               (!port->is_reserved || may_be_open_at(gating, host, snapshot, port));
+        gating->ports[gating->port_count++] =
+            (struct gated_port){.guid = index.items[i].guid,
+                                .snapshot = snapshot,
+                                .has_vfs = has_table && has_vfs(gating, host, snapshot),
+                                .may_hold = has_table && may_hold(gating, host, snapshot)};
     }
     const size_t sorted = gating->port_count;
     oneib_port_index_clear(&index);

@@ -24,6 +24,13 @@ bool oneib_is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
     return false;
 }
 
+bool oneib_port_is_taken_back(const struct oneib_cloud *cloud,
+                              const struct oneib_ledger_port *known)
+{
+    return known->hca.device[0] && known->hca.driver != ONEIB_HCA_MLX5 && !known->is_accepted &&
+           oneib_is_static_member(cloud, known->guid);
+}
+
 static bool is_reserved(const struct oneib_cloud *cloud, const struct oneib_port_evidence *evidence,
                         oneib_guid guid)
 {
@@ -206,6 +213,7 @@ static void take_from_ledger(const struct settling *settling, struct oneib_host 
         *port = known->hca;
         port->rate_gbps = probed ? probed->rate_gbps : 0;
         port->is_proven = true;
+        port->is_reserved = oneib_port_is_taken_back(settling->cloud, known);
     }
     for (size_t i = 0; i < host->probed_count; i++)
         (void)is_anothers(settling, host, host->probed[i].port_guid);

@@ -368,6 +368,26 @@ static void state_policy(struct story *story, struct statement *statement)
 
 /* ---- the ledger ------------------------------------------------------------------------------- */
 
+/* DEVICE:NUMBER@GUID: its oneib-node has reported the port so. */
+static void own_stated_port(struct story *story, int line, struct oneib_ledger_port port,
+                            const char *value)
+{
+    struct oneib_hca_port *hca = &port.hca;
+    char guid[32];
+    unsigned number;
+    if (sscanf(value, "%31[^:]:%u@%31s", hca->device, &number, guid) != 3) {
+        complain(story, line, "'%s' is not DEVICE:PORT@GUID", value);
+        return;
+    }
+    port.guid = hca->port_guid = guid_of(story, line, guid);
+    hca->port = (uint8_t)number;
+    hca->driver = driver_of(hca->device);
+    hca->vfs_total = 8;
+    story->settles_ports = true;
+    if (oneib_ledger_set_port(&story->played->scene.ledger, &port, &story->played->scene.err) < 0)
+        complain(story, line, "%s", story->played->scene.err.text);
+}
+
 static void state_ledger(struct story *story, struct statement *statement)
 {
     struct scene *scene = &story->played->scene;
@@ -402,6 +422,11 @@ static void state_ledger(struct story *story, struct statement *statement)
         else
             oneib_ledger_pin(ledger, &pinned);
         const char *value;
+        port.is_accepted = take_word(statement, "accepted");
+        if (take_word(statement, "absent"))
+            port.state = ONEIB_LEDGER_PORT_ABSENT;
+        while ((value = take_value(statement, "owns")))
+            own_stated_port(story, statement->line, port, value);
         while ((value = take_value(statement, "port"))) {
             char guid[32];
             unsigned at = 0;

@@ -49,6 +49,7 @@ struct story {
     uint32_t other_vms[8]; /* VMs of oned without a NIC of InfiniBand */
     size_t other_vm_count;
     bool vms_are_unread, hears_no_nodes, is_refused;
+    bool settles_ports;           /* the ledger says which ports are which host's */
     struct expectation *expected; /* owned */
     size_t expected_count, expected_capacity;
     int expect_line; /* 0: no expectations are being read */

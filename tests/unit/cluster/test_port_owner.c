@@ -192,7 +192,14 @@ static void static_members_full_members_and_the_subnet_managers_port_are_no_host
     scene->subnet.ports[0].owner = 0x55; /* a virtual port */
     assert_true(is_reserved(scene));
 
-    own(scene, 1, "mlx4_0", port_of(1)); /* an operator has accepted it */
+    own(scene, 1, "mlx4_0", port_of(1));
+    assert_false(is_reserved(scene));
+    scene->cloud.networks[0].gid = 0; /* whoever reported it before */
+    assert_true(is_reserved(scene));
+    scene->ledger.ports[0].is_accepted = true;
+    assert_false(is_reserved(scene));
+    scene->ledger.ports[0].is_accepted = false;
+    scene->ledger.ports[0].hca.driver = ONEIB_HCA_MLX5;
     assert_false(is_reserved(scene));
 }
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "cluster/port_owner.h"
 #include "scenario_scene.h"
 #include <glob.h>
 
@@ -31,6 +32,14 @@ static void compute_scene(struct story *story)
     oneib_findings_clear(&played->findings);
     oneib_grants_clear(&played->grants);
     played->held = 0;
+    if (story->settles_ports) {
+        const struct oneib_port_evidence evidence = {.ledger = &scene->ledger,
+                                                     .policy = &scene->policy,
+                                                     .subnet =
+                                                         scene->has_subnet ? &scene->subnet : NULL};
+        oneib_cloud_sort(&scene->cloud);
+        oneib_cloud_settle_ports(&scene->cloud, &evidence, &played->findings);
+    }
     story->is_refused = try_compute(scene) < 0;
     if (story->is_refused)
         return;
