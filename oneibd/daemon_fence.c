@@ -237,8 +237,7 @@ static int remember(struct oneib_daemon *daemon, struct oneib_error *err)
     if (!daemon->has_cloud || daemon->snapshot.kept.state != ONEIB_LEDGER_READ ||
         (daemon->fences_known && oneib_ledger_equal(now, &daemon->fences)))
         return 0;
-    const bool is_same = daemon->fences_known && oneib_ledger_fences_equal(now, &daemon->fences);
-    if (!is_same && oneib_fences_write(oneib_config_state(&daemon->config), now, err) < 0)
+    if (oneib_fences_write(oneib_config_state(&daemon->config), now, err) < 0)
         return -1;
     oneib_ledger_copy(now, &copy);
     oneib_ledger_clear(&daemon->fences);

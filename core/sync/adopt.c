@@ -57,6 +57,21 @@ static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *le
     return 0;
 }
 
+/* Hosts and their ports are whose they were: what probes report meanwhile decides nothing. */
+static int adopt_hosts(const struct oneib_ledger *from, struct oneib_ledger *ledger,
+                       struct oneib_error *err)
+{
+    for (size_t i = 0; i < from->host_count; i++)
+        oneib_ledger_pin(ledger, &from->hosts[i]);
+    for (size_t i = 0; i < from->port_count; i++)
+        if (oneib_ledger_set_port(ledger, &from->ports[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < from->daemon_count; i++)
+        if (oneib_ledger_set_daemon(ledger, &from->daemons[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 /* A network of the older ledger loses its key when the key is in force for another cluster. */
 static void rest_of_others(oneib_pkey pkey, uint32_t network_id, int64_t now,
                            struct oneib_ledger *ledger)
@@ -114,24 +129,26 @@ static int adopt_older(const struct oneib_snapshot *snapshot, int64_t now,
     return adopt_what_came_since(snapshot, now, ledger, err);
 }
 
-static int adopt_all(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
+/* An older ledger is of a database with its own hosts: their ids may be given again. */
+static int adopt_all(const struct oneib_snapshot *snapshot, const struct oneib_ledger *kept,
                      int64_t now, struct oneib_ledger *ledger, struct oneib_error *err)
 {
-    const int outcome = snapshot->kept.state == ONEIB_LEDGER_READ
-                            ? adopt_older(snapshot, now, ledger, err)
-                            : adopt_networks(snapshot, now, ledger, err);
-    if (outcome < 0 || adopt_hosts_keys(snapshot, now, ledger, err) < 0)
+    const bool is_older = snapshot->kept.state == ONEIB_LEDGER_READ;
+    const int outcome = is_older ? adopt_older(snapshot, now, ledger, err)
+                                 : adopt_networks(snapshot, now, ledger, err);
+    if (outcome < 0 || (!is_older && adopt_hosts(kept, ledger, err) < 0) ||
+        adopt_hosts_keys(snapshot, now, ledger, err) < 0)
         return -1;
     ledger->serial = snapshot->mark.serial + SERIAL_MARGIN;
-    return adopt_fences(fences, ledger, err);
+    return adopt_fences(kept, ledger, err);
 }
 
-int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
+int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *kept,
                        struct oneib_ledger *ledger, struct oneib_error *err)
 {
     const int64_t now = (int64_t)time(NULL);
     *ledger = (struct oneib_ledger){0};
-    if (adopt_all(snapshot, fences, now, ledger, err) < 0) {
+    if (adopt_all(snapshot, kept, now, ledger, err) < 0) {
         oneib_ledger_clear(ledger);
         return -1;
     }

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "opennebula/ledger_document.h"
-#include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SUFFIX "fences"
@@ -15,29 +15,54 @@
 #define BEGIN                                                                                      \
     "<DOCUMENT><ID>0</ID><UID>0</UID><GID>0</GID><NAME>" ONEIB_LEDGER_NAME "</NAME><TYPE>6231"     \
     "</TYPE><PERMISSIONS><OTHER_U>0</OTHER_U><OTHER_M>0</OTHER_M><OTHER_A>0</OTHER_A>"             \
-    "</PERMISSIONS><TEMPLATE>\n<VERSION>1</VERSION><SERIAL>1</SERIAL><NEXT>0x0000</NEXT>\n"
+    "</PERMISSIONS><TEMPLATE>\n"
 #define END "</TEMPLATE></DOCUMENT>\n"
+
+/* NAME = "VALUE"; what follows it. No value of a ledger has a character that means something in XML. */
+static const char *append_value(const char *line, struct oneib_text *text)
+{
+    const int name = (int)strcspn(line, " ");
+    const char *value = line + name + strlen(" = \"");
+    const int length = (int)strcspn(value, "\"");
+    oneib_text_printf(text, "<%.*s>%.*s</%.*s>", name, line, length, value, name, line);
+    return value + length + 1;
+}
+
+/* NAME = [ NAME = "VALUE", ... ], or one value. */
+static void append_line(const char *line, struct oneib_text *text)
+{
+    const int name = (int)strcspn(line, " ");
+    const char *rest = line + name + strlen(" = ");
+    if (*rest != '[') {
+        append_value(line, text);
+        return;
+    }
+    oneib_text_printf(text, "<%.*s>", name, line);
+    for (rest += strlen("[ "); *rest != ' '; rest += *rest == ',' ? strlen(", ") : 0)
+        rest = append_value(rest, text);
+    oneib_text_printf(text, "</%.*s>", name, line);
+}
 
 static void render(const struct oneib_ledger *ledger, struct oneib_text *text)
 {
+    oneib_autotext struct oneib_text lines = {0};
+    const struct oneib_ledger part = {.serial = 1,
+                                      .hosts = ledger->hosts,
+                                      .host_count = ledger->host_count,
+                                      .ports = ledger->ports,
+                                      .port_count = ledger->port_count,
+                                      .daemons = ledger->daemons,
+                                      .daemon_count = ledger->daemon_count,
+                                      .fences = ledger->fences,
+                                      .fence_count = ledger->fence_count,
+                                      .fenced_ports = ledger->fenced_ports,
+                                      .fenced_port_count = ledger->fenced_port_count};
+    char *rest = NULL;
+    oneib_ledger_render(&part, &lines);
     oneib_text_append(text, BEGIN);
-    for (size_t i = 0; i < ledger->fence_count; i++) {
-        const struct oneib_ledger_fence *fence = &ledger->fences[i];
-        oneib_text_printf(text,
-                          "<FENCE><HOST>%" PRIu32 "</HOST><WISH>%s</WISH><ASKED>%" PRIu32
-                          "</ASKED><SINCE>%" PRId64 "</SINCE></FENCE>\n",
-                          fence->host_id, oneib_fence_wish_name(fence->wish), fence->asked,
-                          fence->since);
-    }
-    for (size_t i = 0; i < ledger->fenced_port_count; i++) {
-        const struct oneib_ledger_fenced_port *port = &ledger->fenced_ports[i];
-        oneib_text_printf(text,
-                          "<FENCED_PORT><HOST>%" PRIu32 "</HOST><GUID>0x%016" PRIx64
-                          "</GUID><SWITCH>0x%016" PRIx64 "</SWITCH><PORT>%u</PORT><STATE>%s"
-                          "</STATE><ANSWER>%" PRIu32 "</ANSWER><SINCE>%" PRId64
-                          "</SINCE></FENCED_PORT>\n",
-                          port->host_id, port->guid, port->switch_guid, port->switch_port,
-                          oneib_fence_state_name(port->state), port->answer, port->since);
+    for (char *line = strtok_r(lines.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        append_line(line, text);
+        oneib_text_append(text, "\n");
     }
     oneib_text_append(text, END);
 }

@@ -131,8 +131,9 @@ int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_snaps
                    struct oneib_key_changes *changes, struct oneib_error *err);
 
 /* What the file in force says of clusters, hosts' IB_KEYS of other keys, which rest then, and
- * `fences` (sync/fences.h) of hosts that are fenced: the ledger as it must have been. */
-int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
+ * `kept` (sync/fences.h) of fences, and, unless an older ledger does, of hosts, their ports and
+ * daemons: the ledger as it must have been. */
+int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *kept,
                        struct oneib_ledger *ledger, struct oneib_error *err);
 
 enum oneib_outcome {

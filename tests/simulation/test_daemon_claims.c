@@ -202,6 +202,34 @@ static void a_silent_node_that_reported_a_storage_servers_port_keeps_no_key_from
     await_said("of host \"liar\" serves no virtual cluster: it is a static member");
 }
 
+/* Whose ports are whose is as oneibd has read it last, also when the ledger is made again. */
+static void a_probe_that_claims_a_port_takes_it_from_no_host_while_the_ledger_is_lost(void **state)
+{
+    (void)state;
+    uint32_t red, liar;
+    start_victim(&red);
+    MUST(lab_host_create_bare(scene(), "liar", &liar, &err));
+    struct oneib_kept_ledger kept = scene_ledger();
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+    await_said("ledger-lost");
+    const uint64_t port = lab_host_port_guid(scene(), VICTIM);
+    forge_probe(liar, &(const struct claim){"mlx4_0", "mlx4", port}, 1);
+    await_said("port-conflict: host \"liar\" names port");
+    stays_holding(VICTIM, FULL(RED), 1500);
+    assert_false(daemon_said("is not used for host \"H2\""));
+    struct lab_output output = {0};
+    const char *const argv[] = {
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    must_say(output.out, "the ledger has 1 P_Key again");
+    lab_output_clear(&output);
+    kept = scene_ledger();
+    const struct oneib_ledger_port *owned = oneib_ledger_port(&kept.ledger, port);
+    assert_true(owned && owned->host_id == VICTIM && owned->hca.device[0]);
+    oneib_kept_ledger_clear(&kept);
+}
+
 /* The adapter was moved: the operator says so, and the new host's node names it. */
 static void a_port_that_an_operator_accepts_is_that_hosts(void **state)
 {
@@ -239,6 +267,8 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching, a_forged_port_with_a_vfs_guid_takes_no_key_from_the_vf),
         DAEMON_CASE(daemon_raise_watching,
                     a_silent_node_that_reported_a_storage_servers_port_keeps_no_key_from_it),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_probe_that_claims_a_port_takes_it_from_no_host_while_the_ledger_is_lost),
         DAEMON_CASE(daemon_raise_watching, a_port_that_an_operator_accepts_is_that_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

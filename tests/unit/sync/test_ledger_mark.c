@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An older ledger, as a database of oned's that was put back has it, and what is adopted of it. */
+/* An older ledger, as a database of oned's that was put back has it, and what is adopted of it, or of
+ * one that is lost. */
 #include "../base/scratch.h"
 #include "base/file.h"
+#include "sync/fences.h"
 #include "sync/ledger_mark.h"
 #include "sync/sync.h"
 #include <stdio.h>
@@ -142,6 +144,65 @@ static void of_an_older_ledger_what_was_given_since_is_nobodys_but_its_own(void 
     oneib_partition_table_clear(&snapshot.seen.table);
 }
 
+/* Two hosts, of which one has two ports and is fenced, and a daemon. */
+static void make_kept(struct oneib_ledger *kept)
+{
+    const struct oneib_ledger_host hosts[] = {
+        {.host_id = 1, .key = {1}, .keys_serial = 9, .since = 5},
+        {.host_id = 2, .key = {2}, .since = 6}};
+    const struct oneib_ledger_port ports[] = {
+        {.guid = 0x11,
+         .host_id = 1,
+         .hca = {.device = "mlx4_0", .port = 2, .port_guid = 0x11, .vfs_total = 8},
+         .state = ONEIB_LEDGER_PORT_ABSENT,
+         .switch_guid = 0x77,
+         .switch_port = 3,
+         .since = 7},
+        {.guid = 0x12, .host_id = 1, .hca.port_guid = 0x12, .is_accepted = true, .since = 8}};
+    const struct oneib_ledger_daemon daemon = {
+        .address = "tcp://[fe80::1%ib0]:4147", .curve = {3}, .sign = {4}, .since = 9};
+    const struct oneib_ledger_fence fence = {.host_id = 1, .asked = 2, .since = 10};
+    const struct oneib_ledger_fenced_port fenced = {
+        .host_id = 1, .guid = 0x11, .switch_guid = 0x77, .switch_port = 3, .since = 10};
+    for (size_t i = 0; i < 2; i++)
+        oneib_ledger_pin(kept, &hosts[i]);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(oneib_ledger_set_port(kept, &ports[i], &err), 0);
+    assert_int_equal(oneib_ledger_set_daemon(kept, &daemon, &err), 0);
+    oneib_ledger_set_fence(kept, &fence);
+    assert_int_equal(oneib_ledger_set_fenced_port(kept, &fenced, &err), 0);
+}
+
+static void of_a_lost_ledger_hosts_and_ports_are_whose_they_were(void **unused)
+{
+    (void)unused;
+    struct oneib_snapshot snapshot = {.kept.state = ONEIB_LEDGER_ABSENT, .mark.serial = 20};
+    oneib_autoledger struct oneib_ledger kept = {0}, read = {0}, adopted = {0};
+    make_kept(&kept);
+    assert_int_equal(oneib_fences_write(state, &kept, &err), 0);
+    assert_int_equal(oneib_fences_read(state, &read, &err), 0);
+    kept.serial = 1;
+    assert_true(oneib_ledger_equal(&kept, &read));
+
+    assert_int_equal(oneib_ledger_adopt(&snapshot, &read, &adopted, &err), 0);
+    assert_true(adopted.serial > 20);
+    adopted.serial = 1;
+    assert_true(oneib_ledger_equal(&kept, &adopted));
+}
+
+/* An older ledger's host ids are those of its database. */
+static void of_an_older_ledger_hosts_are_its_own(void **unused)
+{
+    (void)unused;
+    struct oneib_snapshot snapshot = {.kept.state = ONEIB_LEDGER_READ, .mark.serial = 20};
+    oneib_autoledger struct oneib_ledger kept = {0}, adopted = {0};
+    make_kept(&kept);
+    assert_int_equal(oneib_ledger_adopt(&snapshot, &kept, &adopted, &err), 0);
+    assert_int_equal(adopted.host_count, 0);
+    assert_int_equal(adopted.port_count, 0);
+    assert_non_null(oneib_ledger_fence(&adopted, 1));
+}
+
 static int set_up(void **unused)
 {
     if (make_scratch(unused) < 0)
@@ -158,6 +219,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_mark_says_nothing, set_up, remove_scratch),
         cmocka_unit_test(a_ledger_is_older_by_its_serial_in_the_same_document),
         cmocka_unit_test(of_an_older_ledger_what_was_given_since_is_nobodys_but_its_own),
+        cmocka_unit_test_setup_teardown(of_a_lost_ledger_hosts_and_ports_are_whose_they_were,
+                                        set_up, remove_scratch),
+        cmocka_unit_test(of_an_older_ledger_hosts_are_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
