@@ -114,6 +114,28 @@ static void an_answer_counts_once(void **state)
     assert_false(is_fresh());
 }
 
+/* It was on its way for long, or somebody has kept it back: what a newer one says stays. */
+static void a_late_answer_to_an_older_challenge_changes_nothing(void **state)
+{
+    (void)state;
+    const uint8_t older = challenge(0);
+    now += ONEIB_CHALLENGE_MS;
+    hear_list(0, 7, 4);
+    hear_life(0, 7, 4);
+    assert_int_equal(followed(), 4);
+    const double until = oneib_follow_fresh_until(&follow, now);
+    answer(0, older, 8, 1, (struct oneib_daemon_role){.is_writer = false});
+    hear_list(0, 8, 1);
+    assert_int_equal(followed(), 4);
+    assert_true(is_fresh());
+    assert_true(oneib_follow_fresh_until(&follow, now) == until);
+    now += ONEIB_LIST_AGE_MS; /* and one that is older than a list may be says nothing */
+    const uint8_t late = challenge(0);
+    now += ONEIB_LIST_AGE_MS;
+    answer(0, late, 7, 4, writer());
+    assert_false(is_fresh());
+}
+
 static void an_older_list_is_never_followed_again(void **state)
 {
     (void)state;
@@ -303,6 +325,7 @@ int main(void)
         TEST(a_list_is_followed_once_its_daemon_has_proved_to_be_there),
         TEST(an_answer_to_nobodys_challenge_proves_nothing),
         TEST(an_answer_counts_once),
+        TEST(a_late_answer_to_an_older_challenge_changes_nothing),
         TEST(an_older_list_is_never_followed_again),
         TEST(the_first_list_of_an_instance_is_none_that_is_over),
         TEST(a_list_of_an_instance_that_is_gone_is_not_followed),

@@ -422,6 +422,28 @@ static void what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_
     tree_set_mode(0755, "/run/oneib");
 }
 
+/* Likewise of one that waited for its key when its grant went. */
+static void what_is_granted_no_more_is_not_opened_by_its_old_record(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    look();
+    drop_grant(42, 1);
+    tree_set_mode(0555, "/run/oneib");
+    assert_int_equal(try_to_tell_grants(true, &err), -1);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    assert_int_equal(record_of(42, 1).pkey, KEY);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
+    assert_closed(&hca, 0);
+    tree_set_mode(0755, "/run/oneib");
+    oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
+    assert_closed_without_key();
+}
+
 static void what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then(void **state)
 {
     (void)state;
@@ -588,6 +610,7 @@ int main(void)
         IN_SCENE(a_guid_other_than_the_granted_one_is_not_restored),
         IN_SCENE(what_cannot_be_closed_stays_recorded_and_is_tried_again),
         IN_SCENE(what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record),
+        IN_SCENE(what_is_granted_no_more_is_not_opened_by_its_old_record),
         IN_SCENE(what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then),
         IN_SCENE(by_an_old_list_nothing_new_is_opened),
         IN_SCENE(a_start_waits_for_a_list_that_is_fresh),
