@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 // clang-format off
 #include <cmocka.h>
@@ -28,7 +29,7 @@
 #define SECOND_DAEMON "oneibd-second"
 #define NODE_LOG "node-H1.log"
 #define KNOWN_TO_NODE "/var/lib/oneib-node/daemons"
-#define REMOTES "remotes-daemons" /* as ~/remotes/etc/oneib/daemons has come to the host */
+#define REMOTES "one/var/remotes/etc/oneib/daemons" /* the probe is given it as the host's copy */
 
 static struct oneib_error err;
 static struct lab *lab;
@@ -62,10 +63,23 @@ static char *daemons(void)
     return oneib((const char *[]){"daemons", NULL});
 }
 
+/* What `oneib check` says of the remotes' list begins with that. */
+static void check_says_of_remotes(const char *result)
+{
+    struct lab_output output = {0};
+    ok(lab_oneib(lab, (const char *[]){"check", NULL}, PROGRAM_MS, &output, &err));
+    if (!strstr(output.out, result))
+        fail_msg("oneib check has no \"%s\": %s%s", result, output.out, output.error);
+    lab_output_clear(&output);
+}
+
+/* Step 3. Its check fails until it is done. */
 static void publish_daemons(void)
 {
     oneib_autofree char *list = daemons();
+    check_says_of_remotes("fail  daemons: ");
     ok(lab_write(lab, REMOTES, 0644, list, &err));
+    check_says_of_remotes("ok    daemons: ");
 }
 
 /* The probe with the list of the remotes; what it prints is the host's. refusal: what the service
@@ -155,6 +169,22 @@ static void assert_still_open(unsigned number)
 
 /* ---- the scene ------------------------------------------------------------------------------- */
 
+/* The writing daemon's host is the front-end, too. */
+static void make_remotes(void)
+{
+    char path[] = REMOTES;
+    oneib_autofree char *list = NULL;
+    for (char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        if (mkdir(lab_path(lab, path), 0755) < 0)
+            fail_msg("%s cannot be made", path);
+        *end = '/';
+    }
+    assert_int_equal(setenv("ONE_LOCATION", lab_path(lab, "one"), 1), 0);
+    list = daemons();
+    ok(lab_write(lab, REMOTES, 0644, list, &err));
+}
+
 static void configure(void)
 {
     char full_members[128];
@@ -207,6 +237,7 @@ static void raise_all(void)
     ok(lab_oneibd_start(lab, &daemon, &err));
     ok(lab_daemon_known_as(lab, &first, &err));
     await_both_daemons(first.address);
+    make_remotes();
     assert_true(node_believes(first.address));
     assert_true(node_believes(second.known_as.address));
     await_follows();
