@@ -75,6 +75,31 @@ check 'a user who takes the key off the own reservation gets another one, and no
   see(vm => [hers.key])
 end
 
+# The form sends the whole network, with the first of its drivers: with VLAN_ID or without, by what its page holds then. oned looks
+# whether the user may have that VLAN_ID before it compares restricted attributes.
+check 'a user is refused what the form of Sunstone sends for the own reservation, with its key or without' do
+  hers = user('alice').reserve(admin.pool, 'hers')
+  before = hers.document.elements
+  form = "DESCRIPTION = \"mine\"\nVN_MAD = \"bridge\"\nBRIDGE_TYPE = \"linux\"\n"
+  must_refuse('the form with the key', 'not authorized to use the requested VLAN_ID') do
+    hers.replace("#{form}VLAN_ID = \"#{before['VLAN_ID'].text}\"")
+  end
+  must_refuse('the form without it', 'Tried to change restricted attribute: VN_MAD') { hers.replace(form) }
+  after = hers.document.elements
+  must('the network has changed') { %w[VN_MAD VLAN_ID].all? { |name| after[name].text == before[name].text } }
+end
+
+check 'a network that the form of Sunstone has made a bridge has its key again after one command' do
+  ['', 'VLAN_ID'].each do |name|
+    shared = admin.network("shared#{name}")
+    key = shared.key
+    shared.replace("VN_MAD = \"bridge\"\nBRIDGE_TYPE = \"linux\"\n#{name}#{" = \"#{key & 0x7fff}\"" unless name.empty?}")
+    must('the form has made no bridge of it') { shared.document.elements['VN_MAD'].text == 'bridge' }
+    shared.update("VN_MAD = \"infiniband\"\nBRIDGE_TYPE = \"none\"")
+    seen_within(20) { must("the key is #{shared.key.inspect}, not #{key}") { shared.key == key } }
+  end
+end
+
 check 'a user sees and uses no reservation of another user' do
   hers = user('alice').reserve(admin.pool, 'hers')
   mallory = user('mallory')
