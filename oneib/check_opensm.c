@@ -285,8 +285,9 @@ static void check_command(const struct oneib_config *config, struct oneib_checks
 static const char *fix_for_absence(const struct oneib_config *config)
 {
     return config->opensm.method == ONEIB_RELOAD_SYSTEMD
-               ? "start opensm, and name the unit whose main process it is in opensm.unit"
-               : "start opensm with --pidfile, and name that file in opensm.pid_file";
+               ? "start opensm; opensm.unit must name the unit whose main process it is"
+               : "start opensm; it must write its process id (--pidfile) to the file that "
+                 "opensm.pid_file names";
 }
 
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks)

@@ -51,8 +51,8 @@ int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct 
         }
     if (!oneib_parse_decimal(word, INT32_MAX, &id))
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "there is no host \"%s\": see 'oneib hosts'; of one that is gone say "
-                          "the id",
+                          "there is no host \"%s\": 'oneib hosts' lists them; name a host that "
+                          "was deleted by its id",
                           word);
     pick->host_id = (uint32_t)id;
     pick->host = oneib_cloud_host(&pick->cloud, pick->host_id);

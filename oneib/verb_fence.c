@@ -214,8 +214,8 @@ static const char *outcome_shown(const struct work *work)
     if (succeeded)
         return "is fenced no more.";
     return work->wish == ONEIB_FENCE_LIFT
-               ? "is still fenced: that is lifted as soon as its oneib-node reports an empty "
-                 "table. Does it run there, and are the VMs of before gone (virsh list)?"
+               ? "is still fenced, until its oneib-node reports that no VM has a VF: see that "
+                 "it runs there, and end the VMs from before the fence ('virsh list')."
                : "is still fenced: does oneibd run beside the master subnet manager?";
 }
 

@@ -40,8 +40,8 @@ static int forget(struct work *work, struct oneib_error *err)
         !oneib_given(work->run, ONEIB_OPTION_FORCE))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "host %" PRIu32
-                          " is in OpenNebula, and heard of: only a host that is off "
-                          "for good is to be forgotten (--force, when you know that it is)",
+                          " is in OpenNebula, and its oneib-node reports: forget only a host that "
+                          "will never return (--force, when you know that it will not)",
                           work->pick.host_id);
     if (work->pick.host && (work->pick.host->key_count > 0 || work->pick.host->keys_invalid) &&
         oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
