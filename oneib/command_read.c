@@ -171,31 +171,37 @@ static int look(const struct oneib_run *run, enum oneib_read_fabric fabric, bool
     return collect_findings(reading, err);
 }
 
-static int read_from_scratch(const struct oneib_run *run, enum oneib_read_fabric fabric,
-                             bool to_write, bool force, struct oneib_reading *reading,
-                             struct oneib_error *err)
+int oneib_read_configured(const struct oneib_run *run, enum oneib_read_fabric fabric, bool force,
+                          struct oneib_reading *reading, struct oneib_error *err)
 {
-    *reading = (struct oneib_reading){0};
-    if (oneib_session_begin(run, &reading->session, err) == 0 &&
-        (!to_write || oneib_session_lock(&reading->session, err) == 0) &&
-        look(run, fabric, force, reading, err) == 0)
-        return 0;
-    oneib_reading_clear(reading);
-    return -1;
+    if (oneib_given(run, ONEIB_OPTION_NO_FABRIC))
+        fabric = ONEIB_FABRIC_LEFT_ALONE;
+    return oneib_session_open_sm(&reading->session, err) < 0
+               ? -1
+               : look(run, fabric, force, reading, err);
 }
 
 int oneib_read_all(const struct oneib_run *run, enum oneib_read_fabric fabric, bool force,
                    struct oneib_reading *reading, struct oneib_error *err)
 {
-    if (oneib_given(run, ONEIB_OPTION_NO_FABRIC))
-        fabric = ONEIB_FABRIC_LEFT_ALONE;
-    return read_from_scratch(run, fabric, false, force, reading, err);
+    *reading = (struct oneib_reading){0};
+    if (oneib_session_configure(run, &reading->session, err) == 0 &&
+        oneib_read_configured(run, fabric, force, reading, err) == 0)
+        return 0;
+    oneib_reading_clear(reading);
+    return -1;
 }
 
 int oneib_read_to_write(const struct oneib_run *run, bool force, struct oneib_reading *reading,
                         struct oneib_error *err)
 {
-    return read_from_scratch(run, ONEIB_FABRIC_NEEDED, true, force, reading, err);
+    *reading = (struct oneib_reading){0};
+    if (oneib_session_begin(run, &reading->session, err) == 0 &&
+        oneib_session_lock(&reading->session, err) == 0 &&
+        look(run, ONEIB_FABRIC_NEEDED, force, reading, err) == 0)
+        return 0;
+    oneib_reading_clear(reading);
+    return -1;
 }
 
 int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_reading *reading,

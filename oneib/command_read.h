@@ -30,6 +30,10 @@ struct oneib_reading {
  */
 int oneib_read_all(const struct oneib_run *run, enum oneib_read_fabric fabric, bool force,
                    struct oneib_reading *reading, struct oneib_error *err);
+/* The same with reading->session configured, and all else of *reading zeroed. The caller clears
+ * *reading in any case. */
+int oneib_read_configured(const struct oneib_run *run, enum oneib_read_fabric fabric, bool force,
+                          struct oneib_reading *reading, struct oneib_error *err);
 /* The same for those who are going to write: first it waits until nobody else is. */
 int oneib_read_to_write(const struct oneib_run *run, bool force, struct oneib_reading *reading,
                         struct oneib_error *err);

@@ -3,15 +3,28 @@
 #include "base/log.h"
 #include "sync/lock.h"
 
-int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
-                        struct oneib_error *err)
+int oneib_session_configure(const struct oneib_run *run, struct oneib_session *session,
+                            struct oneib_error *err)
 {
     *session = (struct oneib_session){.lock = -1};
     if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &session->config, err) < 0)
         return -1;
     oneib_log_setup(session->config.log.level, session->config.log.format);
+    return 0;
+}
+
+int oneib_session_open_sm(struct oneib_session *session, struct oneib_error *err)
+{
     session->sm = oneib_sm_open(&session->config, err);
-    if (session->sm)
+    return session->sm ? 0 : -1;
+}
+
+int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
+                        struct oneib_error *err)
+{
+    if (oneib_session_configure(run, session, err) < 0)
+        return -1;
+    if (oneib_session_open_sm(session, err) == 0)
         return 0;
     oneib_config_clear(&session->config);
     return -1;

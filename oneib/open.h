@@ -14,7 +14,7 @@
 struct oneib_session {
     struct oneib_config config;
     struct oneib_credentials credentials;
-    struct oneib_sm *sm;
+    struct oneib_sm *sm;         /* NULL until opened */
     struct oneib_one *one;       /* NULL until opened */
     struct oneib_fabric *fabric; /* NULL until opened */
     int lock;                    /* of the partitions file (sync/lock.h); -1 unless taken */
@@ -22,6 +22,10 @@ struct oneib_session {
 
 /* Zeroes *session and reads the configuration; logging follows it. On failure nothing must be
  * closed. */
+int oneib_session_configure(const struct oneib_run *run, struct oneib_session *session,
+                            struct oneib_error *err);
+int oneib_session_open_sm(struct oneib_session *session, struct oneib_error *err);
+/* Both. On failure nothing must be closed. */
 int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
                         struct oneib_error *err);
 int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err);

@@ -27,20 +27,14 @@ static struct oneib_command_request request_of(const struct oneib_run *run,
 }
 
 /* False: --no-daemon is given, or no daemon listens. */
-static bool ask_daemon(const struct oneib_run *run, const struct oneib_command_request *request,
+static bool ask_daemon(const struct oneib_run *run, const struct oneib_config *config,
+                       const struct oneib_command_request *request,
                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err)
 {
-    struct oneib_config config;
-    if (oneib_given(run, ONEIB_OPTION_NO_DAEMON))
-        return false;
     *outcome = ONEIB_EXIT_FAILURE;
-    if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &config, err) < 0)
-        return true;
-    const enum oneib_control_outcome asked =
-        oneib_control_ask(&config, request, answer, outcome, err);
-    oneib_config_clear(&config);
-    return asked != ONEIB_CONTROL_NO_DAEMON;
+    return !oneib_given(run, ONEIB_OPTION_NO_DAEMON) &&
+           oneib_control_ask(config, request, answer, outcome, err) != ONEIB_CONTROL_NO_DAEMON;
 }
 
 static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
@@ -56,13 +50,12 @@ static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
 /* Answers from a reading of its own. */
 static enum oneib_exit answer_here(const struct oneib_run *run,
                                    const struct oneib_command_request *request,
-                                   enum oneib_read_fabric fabric,
+                                   enum oneib_read_fabric fabric, struct oneib_reading *reading,
                                    struct oneib_command_answer *answer, struct oneib_error *err)
 {
-    oneib_autoreading struct oneib_reading reading;
-    if (oneib_read_all(run, fabric, request->force, &reading, err) < 0)
+    if (oneib_read_configured(run, fabric, request->force, reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const enum oneib_exit outcome = oneib_command_answer(request, &reading.view, answer, err);
+    const enum oneib_exit outcome = oneib_command_answer(request, &reading->view, answer, err);
     if (outcome == ONEIB_EXIT_FAILURE)
         oneib_text_clear(&answer->out);
     return outcome;
@@ -73,9 +66,12 @@ static enum oneib_exit print_answer_of(const struct oneib_run *run,
                                        enum oneib_read_fabric fabric, struct oneib_error *err)
 {
     oneib_auto(oneib_command_answer_clear) struct oneib_command_answer answer = {0};
+    oneib_autoreading struct oneib_reading reading = {0};
     enum oneib_exit outcome;
-    if (!by_daemon || !ask_daemon(run, request, &answer, &outcome, err))
-        outcome = answer_here(run, request, fabric, &answer, err);
+    if (oneib_session_configure(run, &reading.session, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    if (!by_daemon || !ask_daemon(run, &reading.session.config, request, &answer, &outcome, err))
+        outcome = answer_here(run, request, fabric, &reading, &answer, err);
     return print_answer(&answer, outcome, err);
 }
 

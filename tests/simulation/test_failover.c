@@ -132,6 +132,26 @@ static void assert_both_are_known(struct site *site)
     }
 }
 
+/* `oneib list` on a host of the two ends with the line of its daemon: until that says these words. */
+static void await_daemon_line(struct lab *lab, const char *hca, const char *config,
+                              const char *words)
+{
+    const char *argv[] = {ONEIB_BINARY, "list", "--config", config, NULL};
+    struct lab_output output;
+    for (unsigned waited = 0;; waited += 100) {
+        ok(lab_run(lab, hca, argv, PROGRAM_MS, &output, &err));
+        const char *line = strstr(output.error, "answered by oneibd ");
+        const char *end = line ? strstr(line, ": oned read ") : NULL;
+        const bool says_so = end && strncmp(end - strlen(words), words, strlen(words)) == 0;
+        if (!says_so && waited >= CHANGE_MS)
+            fail_msg("%s", output.error);
+        lab_output_clear(&output);
+        if (says_so)
+            return;
+        lab_sleep_ms(100);
+    }
+}
+
 static void two_daemons_write_the_same_file_and_the_standbys_says_so(void **state)
 {
     struct site site;
@@ -144,6 +164,11 @@ static void two_daemons_write_the_same_file_and_the_standbys_says_so(void **stat
     assert_same_files(&site);
     ok(lab_await_metric(lab_metrics_address(site.lab), "oneib_sm_master", 1, CHANGE_MS, &err));
     ok(lab_await_metric(site.instance.metrics_address, "oneib_sm_master", 0, CHANGE_MS, &err));
+    await_daemon_line(site.lab, LAB_SECOND_SM_HCA, site.instance.config, " (standby)");
+    const pid_t master = lab_child_pid(site.lab, LAB_DAEMON.name);
+    char process[32];
+    snprintf(process, sizeof process, "oneibd %d", (int)master);
+    await_daemon_line(site.lab, LAB_SM_HCA, lab_config_path(site.lab), process);
     ok(lab_oneibd_stop(site.lab, LAB_DAEMON.name, SIGTERM, &err));
     ok(lab_oneibd_stop(site.lab, site.daemon.name, SIGTERM, &err));
 }
