@@ -404,6 +404,32 @@ static void what_cannot_be_closed_stays_recorded_and_is_tried_again(void **state
     assert_closed_without_key();
 }
 
+/* Whoever asks for it then gets no VF that is open for something else. */
+static void what_cannot_be_closed_is_not_given_as_it_is(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    oneib_vfs_ticket ticket;
+    struct oneib_grant grants_now[3];
+    for (size_t i = 0; i < 3; i++)
+        grants_now[i] = grant_of(42, 1, KEY);
+    grants_now[0].pkey = OTHER_KEY;
+    grants_now[1].limited = true;
+    grants_now[2].network_id++;
+    for (size_t i = 0; i < 3; i++) {
+        struct wanted wanted = wanted_of(42, 1, KEY);
+        give_key(42, 1);
+        assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+        wanted.request.network_id = grants_now[i].network_id;
+        put_grant(&grants_now[i]);
+        set_mode_of_entry(0, 0, 0444);
+        assert_int_equal(try_to_tell_grants(true, &err), -1);
+        assert_int_equal(oneib_vfs_have(vfs, &wanted.request, &record, &ticket, &err), -1);
+        set_mode_of_entry(0, 0, 0644);
+    }
+}
+
 /* Its record says what was before, for it cannot be written: nothing is opened by that. */
 static void what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record(void **state)
 {
@@ -497,6 +523,67 @@ static void a_start_waits_for_a_list_that_is_fresh(void **state)
     assert_int_equal(finish(ticket, &record, &err), -1);
     assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "oneibd has not been heard for too long");
     assert_int_equal(open_index(&hca, 0, 1), 0);
+}
+
+static void by_an_old_list_no_guid_is_set_but_one_that_was(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_grant granted = grant_of(42, 1, KEY);
+    wanted.grant.may_set_guid = false;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    put_grant(&granted);
+    tell_grants(false);
+    for (int i = 0; i < 5; i++)
+        take_step();
+    assert_false(has_guid(0));
+    tell_grants(true);
+    if (finish(ticket, &record, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(has_guid(0));
+    tell_grants(false);
+    tree_write("0", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
+    look();
+    assert_true(has_guid(0));
+}
+
+static void assert_is_granted(const struct wanted *wanted, bool by_a_fresh_list, bool by_an_old_one)
+{
+    struct oneib_error ignored;
+    try_to_tell_grants(false, &ignored);
+    assert_int_equal(oneib_vfs_is_granted(vfs, &wanted->request), by_an_old_one);
+    try_to_tell_grants(true, &ignored);
+    assert_int_equal(oneib_vfs_is_granted(vfs, &wanted->request), by_a_fresh_list);
+}
+
+static void an_old_list_grants_what_is_open_with_its_guid(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    grant(&wanted);
+    assert_is_granted(&wanted, true, false);
+    wanted.request.flags |= ONEIB_HAVE_DEFER_GUID;
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+    assert_is_granted(&wanted, true, false);
+    wanted.request.flags = 0;
+    give(&wanted, &record);
+    assert_is_granted(&wanted, true, true);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    look();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    assert_is_granted(&wanted, true, false);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    look();
+    const struct oneib_grant other = grant_of(42, 1, OTHER_KEY);
+    put_grant(&other);
+    set_mode_of_entry(0, 0, 0444); /* it stays open at the key that it has */
+    assert_is_granted(&wanted, true, false);
+    set_mode_of_entry(0, 0, 0644);
+    tell_grants(true);
 }
 
 static void what_is_open_can_be_asked_for_again_by_an_old_list(void **state)
@@ -609,11 +696,14 @@ int main(void)
         IN_SCENE(nothing_is_open_at_a_renamed_adapter_while_its_record_cannot_be_written),
         IN_SCENE(a_guid_other_than_the_granted_one_is_not_restored),
         IN_SCENE(what_cannot_be_closed_stays_recorded_and_is_tried_again),
+        IN_SCENE(what_cannot_be_closed_is_not_given_as_it_is),
         IN_SCENE(what_is_granted_another_key_is_not_opened_at_the_old_one_by_its_old_record),
         IN_SCENE(what_is_granted_no_more_is_not_opened_by_its_old_record),
         IN_SCENE(what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then),
         IN_SCENE(by_an_old_list_nothing_new_is_opened),
         IN_SCENE(a_start_waits_for_a_list_that_is_fresh),
+        IN_SCENE(by_an_old_list_no_guid_is_set_but_one_that_was),
+        IN_SCENE(an_old_list_grants_what_is_open_with_its_guid),
         IN_SCENE(what_is_open_can_be_asked_for_again_by_an_old_list),
         IN_SCENE(what_was_open_follows_its_key_by_an_old_list),
         IN_SCENE(what_was_taken_back_meanwhile_does_not_follow_its_key_by_an_old_list),
