@@ -29,6 +29,7 @@ static const struct {
     [ONEIB_OPTION_TRUST] = {"trust", true},
     [ONEIB_OPTION_PORT] = {"port", true},
     [ONEIB_OPTION_KEY] = {"key", true},
+    [ONEIB_OPTION_ALL] = {"all", false},
     [ONEIB_OPTION_LINKS] = {"links", false},
     [ONEIB_OPTION_CLUSTER] = {"cluster", true},
     [ONEIB_OPTION_NO_DAEMON] = {"no-daemon", false},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What only people can decide about a host: that it is gone for good, and that the key that its
- * service is heard with now is its own. */
+/* What only people can decide about a host: which key its service has, and that it is gone for good. */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "cluster/names.h"
 #include "command/json.h"
+#include "grants/node_key.h"
 #include "grants/seal.h"
 #include "oneib/host_pick.h"
 #include "oneib/open.h"
@@ -51,55 +52,45 @@ static int forget(struct work *work, struct oneib_error *err)
     return write_ledger(work, &next, err);
 }
 
-/* One key is one host's. What monitoring says of other hosts is not looked at: anybody may have sent
- * it, and it must keep no host from being accepted. */
-static int check_is_alone(const struct work *work, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
-                          struct oneib_error *err)
+static int refuse_shared_key(const struct work *work, uint32_t host_id, const char *whose,
+                             uint32_t other_id, struct oneib_error *err)
 {
-    const struct oneib_ledger *ledger = &work->pick.kept.ledger;
+    const struct oneib_cloud *cloud = &work->pick.cloud;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "the key of %s is %s's%s: if one machine was cloned from the other, remove "
+                      "/var/lib/oneib-node/key there and restart oneib-node",
+                      oneib_host_id_shown(cloud, host_id).text,
+                      oneib_host_id_shown(cloud, other_id).text, whose);
+}
+
+/* One key is one host's. Monitoring's reports of other hosts' keys are not compared: any machine may
+ * have sent them, and they must keep no host from being accepted. */
+static int check_is_unique(const struct work *work, const struct oneib_ledger *ledger,
+                           uint32_t host_id, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                           struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &work->pick.cloud;
     for (size_t i = 0; i < ledger->host_count; i++) {
         const struct oneib_ledger_host *other = &ledger->hosts[i];
-        if (other->host_id != work->pick.host_id &&
-            oneib_cloud_host(&work->pick.cloud, other->host_id) &&
+        if (other->host_id != host_id && oneib_cloud_host(cloud, other->host_id) &&
             memcmp(other->key, key, sizeof other->key) == 0)
-            return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                              "host %" PRIu32
-                              " has the same key in the ledger: of a cloned machine "
-                              "remove /var/lib/oneib-node/key on one of the two and restart "
-                              "oneib-node",
-                              other->host_id);
+            return refuse_shared_key(work, host_id, " in the ledger", other->host_id, err);
     }
     return 0;
 }
 
-/* The one that is given, which an operator has read on the host, or the one that is reported. */
-static int find_key(const struct work *work, uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
-                    struct oneib_error *err)
+static int accept_key(const struct work *work, struct oneib_ledger *ledger, uint32_t host_id,
+                      const uint8_t key[ONEIB_PUBLIC_KEY_SIZE], struct oneib_error *err)
 {
-    const char *given = work->run->values[ONEIB_OPTION_KEY];
-    if (given && !oneib_key_parse(given, key))
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "invalid --key '%s': not 64 hexadecimal digits",
-                          given);
-    if (!given && (!work->pick.host || !oneib_key_parse(work->pick.host->node_key, key)))
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
-                          "has the host been monitored since?",
-                          work->pick.host_id);
-    return 0;
-}
-
-static int accept_key(struct work *work, struct oneib_error *err)
-{
-    struct oneib_ledger_host entry = {.host_id = work->pick.host_id, .since = (int64_t)time(NULL)};
-    oneib_autoledger struct oneib_ledger next = {0};
-    if (find_key(work, entry.key, err) < 0 || check_is_alone(work, entry.key, err) < 0)
+    struct oneib_ledger_host entry = {.host_id = host_id, .since = (int64_t)time(NULL)};
+    memcpy(entry.key, key, sizeof entry.key);
+    if (check_is_unique(work, ledger, host_id, key, err) < 0)
         return -1;
-    oneib_ledger_copy(&work->pick.kept.ledger, &next);
-    const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
-    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
-        oneib_ledger_pin(&next, &entry);
-    oneib_ledger_renew_ports(&next, work->pick.host_id);
-    return write_ledger(work, &next, err);
+    const struct oneib_ledger_host *known = oneib_ledger_host(ledger, host_id);
+    if (!known || memcmp(known->key, key, sizeof entry.key) != 0)
+        oneib_ledger_pin(ledger, &entry);
+    oneib_ledger_renew_ports(ledger, host_id);
+    return 0;
 }
 
 /* The operator has seen which host the adapter is in. Its name and driver the host's oneib-node
@@ -123,16 +114,25 @@ static int accept_port(struct work *work, struct oneib_error *err)
     return write_ledger(work, &next, err);
 }
 
-static int look(struct work *work, struct oneib_error *err)
+/* ---- one host -------------------------------------------------------------------------------- */
+
+/* Without the lock: oneibd must not wait for SSH. */
+static int read_hosts(struct work *work, struct oneib_error *err)
 {
-    const struct oneib_config *config = &work->session.config;
-    if (!config->one.writer)
+    if (!work->session.config.one.writer)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "one.writer is false here: say it where it is true");
-    if (oneib_session_lock(&work->session, err) < 0 ||
-        oneib_session_open_one(&work->session, err) < 0)
-        return -1;
-    return oneib_host_pick_read(&work->session, &work->pick, err);
+    return oneib_session_open_one(&work->session, err) < 0
+               ? -1
+               : oneib_host_pick_read(&work->session, &work->pick, err);
+}
+
+/* Reads it again: oneibd may have written it since. */
+static int lock_ledger(struct work *work, struct oneib_error *err)
+{
+    return oneib_session_lock(&work->session, err) < 0
+               ? -1
+               : oneib_host_pick_read_ledger(&work->session, &work->pick, err);
 }
 
 static int print(const struct work *work, const char *done, struct oneib_error *err)
@@ -148,69 +148,215 @@ static int print(const struct work *work, const char *done, struct oneib_error *
     return oneib_write_out(&text, err);
 }
 
-static int do_it(struct work *work, bool forgets, struct oneib_error *err)
+/* The operator's word, or what the host itself shows: never what monitoring reports. */
+static int find_key(const struct work *work, uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                    struct oneib_error *err)
 {
-    if (look(work, err) < 0 || oneib_host_pick_find(&work->pick, work->run->words[1], err) < 0)
+    const char *given = work->run->values[ONEIB_OPTION_KEY];
+    struct oneib_node_key fetched = {.host = work->pick.host};
+    if (given)
+        return oneib_key_parse(given, key)
+                   ? 0
+                   : oneib_fail(err, ONEIB_ERROR_INPUT,
+                                "invalid --key '%s': not 64 hexadecimal digits", given);
+    if (!work->pick.host)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "host %" PRIu32 " is not in OpenNebula",
+                          work->pick.host_id);
+    oneib_node_keys_fetch(&fetched, 1);
+    memcpy(key, fetched.key, sizeof fetched.key);
+    if (!fetched.has_key)
+        *err = fetched.err;
+    return fetched.has_key ? 0 : -1;
+}
+
+static int accept_host(struct work *work, struct oneib_error *err)
+{
+    uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+    oneib_autoledger struct oneib_ledger next = {0};
+    if (find_key(work, key, err) < 0 || lock_ledger(work, err) < 0)
+        return -1;
+    oneib_ledger_copy(&work->pick.kept.ledger, &next);
+    return accept_key(work, &next, work->pick.host_id, key, err) < 0
+               ? -1
+               : write_ledger(work, &next, err);
+}
+
+static int do_one(struct work *work, bool forgets, struct oneib_error *err)
+{
+    if (read_hosts(work, err) < 0 ||
+        oneib_host_pick_find(&work->pick, work->run->words[1], err) < 0)
+        return -1;
+    if ((forgets || work->port) && lock_ledger(work, err) < 0)
         return -1;
     const int status = forgets      ? forget(work, err)
                        : work->port ? accept_port(work, err)
-                                    : accept_key(work, err);
-    if (status < 0)
+                                    : accept_host(work, err);
+    return status < 0 ? -1 : print(work, forgets ? "forgotten" : "accepted", err);
+}
+
+/* ---- all hosts that wait --------------------------------------------------------------------- */
+
+static bool waits(const struct work *work, const struct oneib_host *host)
+{
+    return host->node_key[0] && !oneib_ledger_host(&work->pick.kept.ledger, host->id);
+}
+
+static struct oneib_node_key *fetch_waiting(const struct work *work, size_t *count)
+{
+    const struct oneib_cloud *cloud = &work->pick.cloud;
+    struct oneib_node_key *all = oneib_alloc(cloud->host_count + 1, sizeof *all);
+    *count = 0;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (waits(work, &cloud->hosts[i]))
+            all[(*count)++] = (struct oneib_node_key){.host = &cloud->hosts[i]};
+    oneib_node_keys_fetch(all, *count);
+    return all;
+}
+
+/* Also one that was refused since. */
+static bool has_shown_key(const struct oneib_node_key *one)
+{
+    return one->has_key || one->err.code == ONEIB_ERROR_REFUSED;
+}
+
+/* Of two hosts that show one key, one is a clone or lies: neither is accepted. */
+static void refuse_shared_keys(const struct work *work, struct oneib_node_key *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count && all[i].has_key; j++)
+            if (i != j && has_shown_key(&all[j]) &&
+                memcmp(all[i].key, all[j].key, sizeof all[i].key) == 0) {
+                refuse_shared_key(work, all[i].host->id, ", too", all[j].host->id, &all[i].err);
+                all[i].has_key = false;
+            }
+}
+
+static int write_accepted(struct work *work, struct oneib_node_key *all, size_t count,
+                          struct oneib_error *err)
+{
+    oneib_autoledger struct oneib_ledger next = {0};
+    if (lock_ledger(work, err) < 0)
         return -1;
-    return print(work, forgets ? "forgotten" : "accepted", err);
+    oneib_ledger_copy(&work->pick.kept.ledger, &next);
+    refuse_shared_keys(work, all, count);
+    for (size_t i = 0; i < count; i++)
+        all[i].has_key = all[i].has_key &&
+                         accept_key(work, &next, all[i].host->id, all[i].key, &all[i].err) == 0;
+    return write_ledger(work, &next, err);
+}
+
+static int print_all(const struct work *work, const struct oneib_node_key *all, size_t count,
+                     struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_node_key *one = &all[i];
+        oneib_json_append(&hosts,
+                          json_pack("{s:I, s:b, s:o}", "host", (json_int_t)one->host->id,
+                                    "accepted", (int)one->has_key, "error",
+                                    one->has_key ? json_null() : json_string(one->err.text)));
+        oneib_text_printf(
+            &text, "%s %s%s\n", oneib_host_called(one->host->id, one->host->name).text,
+            one->has_key ? "accepted" : "not accepted: ", one->has_key ? "" : one->err.text);
+    }
+    if (work->run->json)
+        return oneib_json_write(json_pack("{s:o}", "hosts", hosts), err);
+    json_decref(hosts);
+    if (count == 0)
+        oneib_text_append(&text, "no host waits to be accepted\n");
+    return oneib_write_out(&text, err);
+}
+
+static enum oneib_exit accept_all(struct work *work, struct oneib_error *err)
+{
+    size_t count, accepted = 0;
+    if (read_hosts(work, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    oneib_autofree struct oneib_node_key *all = fetch_waiting(work, &count);
+    if (write_accepted(work, all, count, err) < 0 || print_all(work, all, count, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    for (size_t i = 0; i < count; i++)
+        accepted += all[i].has_key;
+    return accepted == count ? ONEIB_EXIT_DONE : ONEIB_EXIT_DIFFERENCE;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static enum oneib_exit check_words(const struct oneib_run *run, struct oneib_error *err)
+{
+    const bool all = oneib_given(run, ONEIB_OPTION_ALL);
+    const bool has_key = oneib_given(run, ONEIB_OPTION_KEY);
+    const bool has_port = oneib_given(run, ONEIB_OPTION_PORT);
+    if (strcmp(run->words[0], "forget") == 0) {
+        if (all || has_key || has_port)
+            return oneib_usage(run->verb, err, "option '--%s' is valid only with 'host accept'",
+                               has_port ? "port"
+                               : all    ? "all"
+                                        : "key");
+    } else if (strcmp(run->words[0], "accept") != 0) {
+        return oneib_usage(run->verb, err, "invalid argument '%s': expected forget or accept",
+                           run->words[0]);
+    }
+    if (has_key + has_port + all > 1)
+        return oneib_usage(run->verb, err, "only one of --all, --key and --port");
+    if (all && run->word_count > 1)
+        return oneib_usage_unexpected(run, 1, err);
+    return all || run->word_count > 1 ? ONEIB_EXIT_DONE
+                                      : oneib_usage(run->verb, err, "missing argument HOST");
 }
 
 static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error *err)
 {
-    const bool forgets = strcmp(run->words[0], "forget") == 0;
-    if (!forgets && strcmp(run->words[0], "accept") != 0)
-        return oneib_usage(run->verb, err, "invalid argument '%s': expected forget or accept",
-                           run->words[0]);
     struct work work = {.run = run};
     const char *port = run->values[ONEIB_OPTION_PORT];
-    const bool has_key = oneib_given(run, ONEIB_OPTION_KEY);
-    if ((port || has_key) && forgets)
-        return oneib_usage(run->verb, err, "option '--%s' is valid only with 'host accept'",
-                           port ? "port" : "key");
-    if (port && has_key)
-        return oneib_usage(run->verb, err, "only one of --key and --port");
+    const enum oneib_exit usage = check_words(run, err);
+    if (usage != ONEIB_EXIT_DONE)
+        return usage;
     if (port && (!oneib_guid_parse(port, &work.port) || work.port == 0))
         return oneib_usage(run->verb, err, "invalid --port '%s': not a port GUID", port);
     if (oneib_session_begin(run, &work.session, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const int status = do_it(&work, forgets, err);
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (oneib_given(run, ONEIB_OPTION_ALL))
+        status = accept_all(&work, err);
+    else if (do_one(&work, strcmp(run->words[0], "forget") == 0, err) < 0)
+        status = ONEIB_EXIT_FAILURE;
     oneib_host_pick_clear(&work.pick);
     oneib_session_end(&work.session);
-    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+    return status;
 }
 
 const struct oneib_verb oneib_verb_host = {
     .name = "host",
-    .summary = "forget a host that is gone for good, or accept its new key",
-    .help = "usage: oneib host forget [--force] [--json] HOST\n"
-            "       oneib host accept [--key KEY | --port GUID] [--json] HOST\n"
-            "\n"
-            "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
-            "        service's key is forgotten.\n"
-            "accept: the key that HOST's service reports now is its own, and no longer the one\n"
-            "        that it was first heard with: the machine was installed anew. Drivers and\n"
-            "        names of its adapters may have changed; it keeps their ports.\n"
-            "        What is reported anybody may have sent to OpenNebula's monitoring: with\n"
-            "        --key it is KEY, which you have read on HOST in /run/oneib/node-key.\n"
-            "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
-            "        owned it before: the adapter was moved.\n"
-            "\n"
-            "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
-            "\n"
-            "  --force      forget a host that OpenNebula still hears of\n"
-            "  --key KEY    64 hexadecimal digits\n"
-            "  --port GUID  accept the port, not the key\n"
-            "\n"
-            "example:\n"
-            "  $ oneib host forget 3\n",
+    .summary = "accept a host's key, or forget a host that is gone for good",
+    .help =
+        "usage: oneib host accept [--key KEY] [--json] HOST\n"
+        "       oneib host accept --all [--json]\n"
+        "       oneib host accept --port GUID [--json] HOST\n"
+        "       oneib host forget [--force] [--json] HOST\n"
+        "\n"
+        "accept: HOST's oneib-node is the one with the key that is read on HOST by oneadmin's\n"
+        "        SSH. Nothing is granted to a host before. A machine that was installed anew\n"
+        "        has another key. Drivers and names of its adapters may have changed; it keeps\n"
+        "        their ports.\n"
+        "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
+        "        owned it before: the adapter was moved.\n"
+        "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
+        "        service's key is forgotten.\n"
+        "\n"
+        "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
+        "\n"
+        "  --all        accept all hosts that report a key and were not accepted yet\n"
+        "  --key KEY    accept this key (64 hexadecimal digits, /run/oneib/node-key on HOST)\n"
+        "  --port GUID  accept the port, not the key\n"
+        "  --force      forget a host that OpenNebula still hears of\n"
+        "\n"
+        "example:\n"
+        "  $ oneib host accept node1\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_PORT) |
-               ONEIB_TAKES(ONEIB_OPTION_KEY),
-    .required = {"forget or accept", "HOST"},
+               ONEIB_TAKES(ONEIB_OPTION_KEY) | ONEIB_TAKES(ONEIB_OPTION_ALL),
+    .required = {"forget or accept"},
     .words_max = 2,
     .run = run_host,
 };

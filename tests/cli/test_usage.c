@@ -103,6 +103,7 @@ static void missing_arguments_are_usage_errors(void **state)
     refused(RUN("unfence"), "missing argument HOST");
     refused(RUN("host"), "missing argument forget or accept");
     refused(RUN("host", "forget"), "missing argument HOST");
+    refused(RUN("host", "accept"), "missing argument HOST");
     refused(RUN("keys"), "missing argument DIRECTORY");
     refused(RUN("qos", "move"), "missing argument NETWORK");
 }

@@ -2,14 +2,17 @@
 /* The ledger by the command: one that is lost, and hosts that only people can tell about. */
 #include "base/cleanup.h"
 #include "base/listen.h"
+#include "base/memory.h"
 #include "command_scene.h"
 #include "opennebula/ledger_document.h"
 #include "two_clusters.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 // clang-format off
 #include <cmocka.h>
 // clang-format on
@@ -125,13 +128,20 @@ static void only_the_writer_adopts(void **state)
 
 #define KEY_TEXT "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define OTHER_KEY "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define THIRD_KEY "ee112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static void assert_key_begins(uint32_t host, uint8_t first)
+{
+    struct oneib_kept_ledger kept = scene_ledger();
+    assert_int_equal(oneib_ledger_host(&kept.ledger, host)->key[0], first);
+    oneib_kept_ledger_clear(&kept);
+}
 
 static void a_hosts_key_is_accepted_and_forgotten(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    MUST(lab_host_monitor(scene(), 0, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
-    must_say(ONEIB(0, "host", "accept", "H1")->out, "accepted");
+    must_say(ONEIB(0, "host", "accept", "--key", KEY_TEXT, "H1")->out, "accepted");
     struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(oneib_ledger_host(&kept.ledger, 0)->key[15], 0xff);
     oneib_kept_ledger_clear(&kept);
@@ -144,31 +154,93 @@ static void a_hosts_key_is_accepted_and_forgotten(void **state)
     oneib_kept_ledger_clear(&kept);
     must_say(ONEIB(3, "host", "forget", "77")->error, "neither in OpenNebula nor in the ledger");
     must_say(ONEIB(2, "host", "remember", "H1")->error, "expected forget or accept");
+    must_say(ONEIB(2, "host", "accept")->error, "missing argument HOST");
+    must_say(ONEIB(2, "host", "accept", "--all", "H1")->error, "unexpected argument 'H1'");
+    must_say(ONEIB(2, "host", "accept", "--all", "--key", KEY_TEXT)->error, "only one of");
+    must_say(ONEIB(2, "host", "forget", "--key", KEY_TEXT, "H2")->error, "only with 'host accept'");
+    must_say(ONEIB(2, "host", "accept", "--key", KEY_TEXT, "--port", "0x1", "H2")->error,
+             "only one of");
 }
 
-static void assert_key_begins(uint32_t host, uint8_t first)
-{
-    struct oneib_kept_ledger kept = scene_ledger();
-    assert_int_equal(oneib_ledger_host(&kept.ledger, host)->key[0], first);
-    oneib_kept_ledger_clear(&kept);
-}
-
-/* What is monitored, anybody may have sent. */
+/* What is monitored, any machine may have sent. */
 static void a_forged_report_of_a_key_keeps_no_host_from_being_accepted(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
     MUST(lab_host_monitor(scene(), 0, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
     MUST(lab_host_monitor(scene(), 1, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
-    ONEIB(0, "host", "accept", "H1");
+    ONEIB(0, "host", "accept", "--key", KEY_TEXT, "H1");
     assert_key_begins(0, 0x00);
-    must_say(ONEIB(3, "host", "accept", "H2")->error, "host 0 has the same key in the ledger");
+    must_say(ONEIB(3, "host", "accept", "--key", KEY_TEXT, "H2")->error,
+             "the key of host \"H2\" is host \"H1\"'s in the ledger");
     ONEIB(0, "host", "accept", "--key", OTHER_KEY, "H2"); /* whatever is reported */
     assert_key_begins(1, 0xff);
     must_say(ONEIB(3, "host", "accept", "--key", KEY_TEXT "0", "H2")->error, "invalid --key");
-    must_say(ONEIB(2, "host", "forget", "--key", KEY_TEXT, "H2")->error, "only with 'host accept'");
-    must_say(ONEIB(2, "host", "accept", "--key", KEY_TEXT, "--port", "0x1", "H2")->error,
-             "only one of");
+}
+
+/* `oneib host accept`, with a stand-in for ssh and runuser before the system's. */
+static struct lab_output accept_by_ssh(int status, const char *word)
+{
+    struct oneib_error err = {0};
+    struct lab_output output;
+    oneib_autofree char *path =
+        oneib_asprintf("PATH=%s:/usr/sbin:/usr/bin:/sbin:/bin", lab_path(scene(), "programs"));
+    const char *argv[] = {"env",    path, ONEIB_BINARY, "host",
+                          "accept", word, "--config",   lab_config_path(scene()),
+                          NULL};
+    MUST(lab_run(scene(), NULL, argv, SCENE_TIMEOUT_MS, &output, &err));
+    if (output.status != status)
+        fail_msg("oneib host accept %s ended with %d: %s%s", word, output.status, output.out,
+                 output.error);
+    return output;
+}
+
+static void write_program(const char *name, const char *script)
+{
+    struct oneib_error err = {0};
+    MUST(lab_write(scene(), name, 0755, script, &err));
+}
+
+/* H1 and H2 show one key, and H3 refuses. "spare" reports none: only by its name is it asked. */
+static void all_hosts_that_wait_are_accepted_by_the_keys_that_they_show(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    if (mkdir(lab_path(scene(), "programs"), 0755) < 0)
+        fail_msg("%s", strerror(errno));
+    write_program("programs/runuser", "#!/bin/sh\nshift 3\nexec \"$@\"\n");
+    write_program("programs/ssh", "#!/bin/sh\ncase $6 in\nH1|H2) echo " OTHER_KEY ";;\n"
+                                  "H4) echo " KEY_TEXT ";;\nspare) echo " THIRD_KEY
+                                  ";;\n*) echo no >&2; exit 255;;\nesac\n");
+    for (uint32_t host = 0; host < SCENE_HOSTS; host++) /* which key they report does not count */
+        MUST(lab_host_monitor(scene(), host, "IB_NODE_KEY = \"" THIRD_KEY "\"", &err));
+    uint32_t spare;
+    MUST(lab_host_create_bare(scene(), "spare", &spare, &err));
+    struct lab_output output = accept_by_ssh(1, "--all");
+    must_say(output.out, "host \"H1\" not accepted: the key of host \"H1\" is host \"H2\"'s, too");
+    must_say(output.out, "host \"H2\" not accepted: the key of host \"H2\" is host \"H1\"'s, too");
+    must_say(output.out,
+             "host \"H3\" not accepted: reading the key of host \"H3\" by oneadmin's SSH");
+    must_say(output.out, "host \"H4\" accepted\n");
+    must_not_say(output.out, "spare");
+    lab_output_clear(&output);
+    struct oneib_kept_ledger kept = scene_ledger();
+    assert_int_equal(kept.ledger.host_count, 1);
+    oneib_kept_ledger_clear(&kept);
+    assert_key_begins(3, 0x00);
+
+    output = accept_by_ssh(0, "H1");
+    lab_output_clear(&output);
+    assert_key_begins(0, 0xff);
+    output = accept_by_ssh(3, "H2");
+    must_say(output.error, "the key of host \"H2\" is host \"H1\"'s in the ledger");
+    lab_output_clear(&output);
+    output = accept_by_ssh(0, "spare");
+    lab_output_clear(&output);
+    assert_key_begins(spare, 0xee);
+    output = accept_by_ssh(3, "H3");
+    must_say(output.error, "ssh exited with status 255: no");
+    lab_output_clear(&output);
 }
 
 static void enter(struct oneib_ledger *ledger, const char *address, uint8_t number)
@@ -227,6 +299,7 @@ int main(void)
         CLUSTERS_CASE(only_the_writer_adopts),
         CLUSTERS_CASE(a_hosts_key_is_accepted_and_forgotten),
         CLUSTERS_CASE(a_forged_report_of_a_key_keeps_no_host_from_being_accepted),
+        CLUSTERS_CASE(all_hosts_that_wait_are_accepted_by_the_keys_that_they_show),
         CLUSTERS_CASE(a_daemon_that_is_gone_is_forgotten_and_one_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
