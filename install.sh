@@ -197,6 +197,7 @@ say_next() {
   once oneibd runs, name it for hosts:   oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons'
   send the drivers to the hosts:         su - oneadmin -c 'onehost sync -f'
   create hosts with the driver kvm-ib:   onehost create NAME -i kvm -v kvm-ib
+  accept their keys:                     oneib host accept --all
   put the guest side into an image:      $prefix/share/oneib/image/oneib-image IMAGE
   services for users in Sunstone:        $prefix/share/oneib/install/sunstone-tabs
 END

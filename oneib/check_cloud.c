@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/number.h"
+#include "cluster/names.h"
 #include "fabric/opensm_process.h"
 #include "oneib/host_pick.h"
 #include "oneib/print.h"
@@ -225,6 +226,30 @@ static void check_virtual_ports(const struct oneib_session *session,
         tell_virtual_ports(&session->config, count, first.data ? first.data : "", checks);
 }
 
+/* Hosts that report a key of their oneib-node, and have no accepted key. */
+static void check_accepted(struct oneib_session *session, const struct oneib_cloud *cloud,
+                           struct oneib_checks *checks)
+{
+    oneib_autokept struct oneib_kept_ledger kept = {0};
+    struct oneib_error unread;
+    size_t count = 0;
+    uint32_t first = 0;
+    if (oneib_ledger_read(session->one, session->config.one.acl_user, &kept, &unread) < 0 ||
+        kept.state == ONEIB_LEDGER_BROKEN)
+        return;
+    for (size_t i = cloud->host_count; i-- > 0;)
+        if (cloud->hosts[i].node_key[0] && !oneib_ledger_host(&kept.ledger, cloud->hosts[i].id)) {
+            first = cloud->hosts[i].id;
+            count++;
+        }
+    if (count > 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "accepted",
+                        "where one.writer is true: oneib host accept --all",
+                        "%zu %s no accepted key of oneib-node, so nothing is granted there: %s%s",
+                        count, count == 1 ? "host has" : "hosts have",
+                        oneib_host_id_shown(cloud, first).text, count == 1 ? "" : " and others");
+}
+
 static void check_hosts(struct oneib_session *session, struct oneib_checks *checks)
 {
     static const char name[] = "hosts";
@@ -246,6 +271,7 @@ static void check_hosts(struct oneib_session *session, struct oneib_checks *chec
         oneib_check_add(checks, ONEIB_CHECK_WARN, name,
                         "describe their ports in IB_HCA vectors of the hosts (onehost update)",
                         "none of %zu reports an InfiniBand port (IB_HCA)", cloud.host_count);
+    check_accepted(session, &cloud, checks);
     check_virtual_ports(session, &cloud, checks);
 }
 

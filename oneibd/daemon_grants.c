@@ -148,50 +148,6 @@ double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherw
 
 /* ---- who is believed ------------------------------------------------------------------------- */
 
-static bool is_anybody_new(const struct oneib_identities *identities)
-{
-    for (size_t i = 0; i < identities->count; i++)
-        if (!identities->items[i].is_pinned)
-            return true;
-    return false;
-}
-
-static void add_pins(const struct oneib_identities *identities, struct oneib_ledger *ledger)
-{
-    for (size_t i = 0; i < identities->count; i++) {
-        const struct oneib_identity *identity = &identities->items[i];
-        struct oneib_ledger_host host = {.host_id = identity->host_id, .since = time(NULL)};
-        memcpy(host.key, identity->key, sizeof host.key);
-        if (!identity->is_pinned)
-            oneib_ledger_pin(ledger, &host);
-    }
-}
-
-static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
-                        struct oneib_error *err)
-{
-    return oneib_daemon_put_ledger(daemon, next, err) < 0
-               ? oneib_wrap(err, "writing down by which key hosts are known")
-               : 0;
-}
-
-/* The first key of a host is the one that it is known by from now on. One that cannot be written
- * down is believed all the same, for now. */
-static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities)
-{
-    oneib_autoledger struct oneib_ledger next = {0};
-    struct oneib_error failure;
-    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || !is_anybody_new(identities))
-        return;
-    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    add_pins(identities, &next);
-    const int status = write_ledger(daemon, &next, &failure);
-    if (status < 0)
-        oneib_daemon_complain(daemon, &failure);
-    for (size_t i = 0; status == 0 && i < identities->count; i++)
-        identities->items[i].is_pinned = true;
-}
-
 /* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
 static void remember_pins(struct oneib_daemon *daemon)
 {
@@ -210,7 +166,6 @@ static void believe(struct oneib_daemon *daemon)
     remember_pins(daemon);
     oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
                           &identities, &daemon->grant_findings);
-    pin(daemon, &identities);
     const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
     if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
         oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms());

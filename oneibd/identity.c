@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What speaks for a host's having a key. */
+/* What says that a host has a key. */
 enum claim_kind {
-    PINNED,    /* the ledger */
-    FRESH,     /* its probe, and the ledger has none of it */
-    WORTHLESS, /* its probe, and the ledger has another one of it, or is lost */
+    PINNED,   /* the ledger */
+    REPORTED, /* its probe alone: not authenticated */
 };
 
 struct claim {
@@ -26,7 +25,7 @@ struct claims {
     size_t count;
 };
 
-/* By key; of one key what speaks best first, then by host. */
+/* By key; of one key who is pinned to it first, then by host. */
 ONEIB_ORDER(compare_claims, struct claim,
             memcmp(left->key, right->key, sizeof left->key) ?: ONEIB_BY(kind, host_id));
 
@@ -44,11 +43,21 @@ static void note_changed_key(const struct oneib_host *host, struct oneib_finding
         oneib_host_called(host->id, host->name).text);
 }
 
+static void note_waiting(const struct oneib_host *host, struct oneib_findings *findings)
+{
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, host->id);
+    oneib_findings_note(
+        findings, ONEIB_FINDING_NODE_KEY_WAITING,
+        "%s: its oneib-node's key is not accepted, so nothing is granted to it; its "
+        "probe reports %s",
+        oneib_host_called(host->id, host->name).text, host->node_key);
+}
+
 static void add_claims(const struct oneib_host *host, const struct oneib_ledger *ledger,
                        bool is_lost, struct claims *claims, struct oneib_findings *findings)
 {
     const struct oneib_ledger_host *pin = pinned(ledger, host->id);
-    struct claim said = {.host_id = host->id, .kind = pin || is_lost ? WORTHLESS : FRESH};
+    struct claim said = {.host_id = host->id, .kind = REPORTED};
     const bool says = host->node_key[0] && oneib_key_parse(host->node_key, said.key);
     if (pin) {
         struct claim *claim = &claims->items[claims->count++];
@@ -60,6 +69,8 @@ static void add_claims(const struct oneib_host *host, const struct oneib_ledger 
     claims->items[claims->count++] = said;
     if (pin)
         note_changed_key(host, findings);
+    else if (!is_lost)
+        note_waiting(host, findings);
 }
 
 /* The end of the claims to the same key. */
@@ -95,8 +106,7 @@ static void note_refused(const struct oneib_cloud *cloud, const struct claim *he
 static void believe(const struct claim *claim, bool contested, struct oneib_identities *identities)
 {
     struct oneib_identity *identity = &identities->items[identities->count++];
-    *identity = (struct oneib_identity){
-        .host_id = claim->host_id, .is_pinned = claim->kind == PINNED, .is_contested = contested};
+    *identity = (struct oneib_identity){.host_id = claim->host_id, .is_contested = contested};
     memcpy(identity->key, claim->key, sizeof identity->key);
 }
 
@@ -109,12 +119,12 @@ static size_t count_equals(const struct claim *claims, size_t count)
     return equals;
 }
 
-/* All claims to one key. The one that speaks best is believed when it is the only one of its kind:
- * what probes report must cut off nobody who is pinned. */
+/* All claims to one key. It is believed of the one host that is pinned to it, whichever others report
+ * it. */
 static void judge_key(const struct oneib_cloud *cloud, const struct claim *claims, size_t count,
                       struct oneib_identities *identities, struct oneib_findings *findings)
 {
-    if (claims[0].kind == WORTHLESS)
+    if (claims[0].kind != PINNED)
         return;
     if (count_equals(claims, count) > 1) {
         note_twice(cloud, &claims[0], &claims[1], findings);
@@ -152,8 +162,7 @@ void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_l
 }
 
 ONEIB_ORDER(compare_all, struct oneib_identity,
-            ONEIB_BY(host_id, is_pinned, is_contested)
-                ?: memcmp(left->key, right->key, sizeof left->key));
+            ONEIB_BY(host_id, is_contested) ?: memcmp(left->key, right->key, sizeof left->key));
 
 bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * By which key the service of each host is believed: the one that the ledger has pinned, or, where
- * it has none, the one that the host's probe reports (IB_NODE_KEY). Monitoring is not
- * authenticated, so another key than the pinned one is a finding and nothing else, and so is the
- * pinned key of another host. A key that two hosts are pinned to, or, where nobody is pinned to it,
- * two hosts report, is nobody's. Pure.
+ * By which key the service of each host is believed: the one that the ledger has, as an operator
+ * accepted it. What the host's probe reports (IB_NODE_KEY) is a finding and nothing else, for
+ * monitoring is not authenticated: of a host without a key in the ledger that it waits to be
+ * accepted, else that it is another one, or another host's. A key that two hosts have in the ledger
+ * is nobody's. Pure.
  */
 #ifndef ONEIB_ONEIBD_IDENTITY_H
 #define ONEIB_ONEIBD_IDENTITY_H
@@ -18,7 +18,6 @@
 
 struct oneib_identity {
     uint32_t host_id;
-    bool is_pinned;    /* else its key was seen for the first time */
     bool is_contested; /* another host's probe reports its key: a clone of it may connect */
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
 };
@@ -28,9 +27,9 @@ struct oneib_identities {
     size_t count, capacity;
 };
 
-/* *identities need not be set before. cloud: sorted. is_lost: the ledger cannot be
- * read now, and `ledger` is what it said last: who is not pinned by it is not believed. Adds
- * node-key-changed and node-key-twice to *findings. */
+/* *identities need not be set before. cloud: sorted. is_lost: the ledger cannot be read now, and
+ * `ledger` is what it said last: nobody can be accepted. Adds node-key-waiting, node-key-changed and
+ * node-key-twice to *findings. */
 void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
                            bool is_lost, struct oneib_identities *identities,
                            struct oneib_findings *findings);

@@ -35,8 +35,7 @@ static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *n
 /* A clone of the host may be the one that speaks. */
 static bool is_believed(const struct oneib_node *node, double now)
 {
-    return node->identity.is_pinned && !oneib_node_is_in_doubt(node) &&
-           !oneib_node_is_doubled(node, now);
+    return !oneib_node_is_in_doubt(node) && !oneib_node_is_doubled(node, now);
 }
 
 /* A node of which the ledger was told something else not long ago waits: what it reports must not

@@ -80,6 +80,13 @@ static bool is_unreachable(const char *node_state)
     return node_state && strcmp(node_state, "follows") != 0 && strcmp(node_state, "awaited") != 0;
 }
 
+static bool awaits_acceptance(const struct survey *survey, const struct oneib_host *host)
+{
+    const struct oneib_snapshot *snapshot = survey->view->snapshot;
+    return host->node_key[0] && !snapshot->ledger_lost &&
+           !oneib_ledger_host(oneib_snapshot_ledger(snapshot), host->id);
+}
+
 static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
 {
     const struct oneib_host_attributes *item =
@@ -90,6 +97,10 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
+    if (awaits_acceptance(survey, host))
+        return "the key of its oneib-node is not accepted, so nothing is granted to it: 'oneib "
+               "host "
+               "accept HOST', or --all";
     if (is_unreachable(node_state(survey, host->id)))
         return "its oneib-node does not report to oneibd: 'oneib hca' there says why";
     /* The probe says the same of a host whose oneib-node does not run. */

@@ -171,8 +171,8 @@ static void note_happening(struct oneib_link *link, uint16_t happening)
                     "its port through");
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-        refused(link, "oneibd does not know this node's key: it has not been monitored yet, or see "
-                      "'oneib verify' there, and 'oneib host accept'");
+        refused(link, "oneibd does not know this node's key: on the front-end accept it with "
+                      "'oneib host accept HOST'");
         break;
     default:
         refused(link, "whoever answers is not the oneibd whose keys this node has: if that has new "

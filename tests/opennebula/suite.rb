@@ -166,6 +166,14 @@ module Suite
     File.write("#{front_end.remotes}/etc/oneib/daemons", "#{lines}\n")
   end
 
+  # By their keys: oneadmin's SSH reads /run/oneib/node-key, which is below each node's own root here.
+  def accept_hosts
+    fabric.nodes.each do |name, node|
+      status, said = fabric.oneib('host', 'accept', '--key', File.read("#{node.root}/run/oneib/node-key").strip, name)
+      raise said unless status.zero?
+    end
+  end
+
   def await_nodes
     eventually('all hosts are heard by oneibd', 60) do
       @host_ids.each_value do |id|
@@ -185,6 +193,7 @@ module Suite
     fabric.tell('oneibd', 'start')
     announce_oneibd
     add_hosts
+    accept_hosts
     await_nodes
     puts "OpenNebula #{front_end.version}, #{fabric.nodes.size} hosts"
   end

@@ -193,6 +193,7 @@ void lab_close(struct lab *lab)
     for (size_t i = 0; i < lab->child_count; i++)
         free(lab->children[i].name);
     free(lab->texts);
+    free(lab->accepted);
     free(lab->children);
     lab_plan_clear(&lab->plan);
     xmlrpc_env_clean(&lab->env);

@@ -286,6 +286,12 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err);
 int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
                     const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
                     struct oneib_error *err);
+/* An operator accepts the host's key, 64 digits, as with `oneib host accept --key`: when the first
+ * oneibd starts, or at once when it has started. lab_add_hosts(), lab_host_create(), lab_add_nodes()
+ * and lab_node_probe() do so of their hosts. */
+int lab_host_accept(struct lab *lab, uint32_t id, const char *key, struct oneib_error *err);
+/* All of these now, though no oneibd has started. */
+int lab_accept_waiting(struct lab *lab, struct oneib_error *err);
 /* That service is not well any more, or is again: a line of MOODS in played-hosts/main.c. */
 int lab_host_mood(struct lab *lab, uint64_t first_port, const char *mood, struct oneib_error *err);
 /* Its state is ERROR from now on, as when monitoring has failed: all else stays as it is. */

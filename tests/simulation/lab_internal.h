@@ -18,6 +18,12 @@ struct lab_child {
     bool on_fabric; /* has a place in ibsim */
 };
 
+/* A host whose key is to be in the ledger: lab_accept.c. */
+struct lab_accepted {
+    uint32_t id;
+    char key[65];
+};
+
 struct lab {
     struct lab *next; /* of all labs of this process */
     bool closing;
@@ -47,10 +53,18 @@ struct lab {
     struct lab_nodes *nodes; /* NULL: not started */
     bool keys_are_given;     /* nothing has changed about networks since */
     bool keys_wait;          /* lab_let_keys_wait() */
-    unsigned ufm_port;       /* of the stand-in for UFM; 0: there is none */
-    const char *ufm_more;    /* lab_ufm_more() */
-    bool is_faulty;          /* lab_fault() was called: what comes of it is the test's alone */
+    bool has_begun_oneibd;
+    struct lab_accepted *accepted; /* not written yet */
+    size_t accepted_count, accepted_capacity;
+    unsigned ufm_port;    /* of the stand-in for UFM; 0: there is none */
+    const char *ufm_more; /* lab_ufm_more() */
+    bool is_faulty;       /* lab_fault() was called: what comes of it is the test's alone */
 };
+
+void lab_accept_later(struct lab *lab, uint32_t id, const char *key);
+/* Nothing before lab_accept_waiting(): without oneibd the command adds no member on a host whose key
+ * was accepted. */
+int lab_accept_now(struct lab *lab, struct oneib_error *err);
 
 /* lab_give_keys(), unless a daemon runs that does it, or faults are set. */
 void lab_play_daemon(struct lab *lab);

@@ -441,7 +441,17 @@ int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_er
 
 /* ---- the probe ------------------------------------------------------------------------------- */
 
-int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err)
+/* An operator accepts the key that the probe has printed, if it has one. */
+static void accept_printed(struct lab *lab, uint32_t id, const char *printed)
+{
+    static const char name[] = "IB_NODE_KEY = \"";
+    char key[65];
+    const char *line = strstr(printed, name);
+    if (line && sscanf(line + sizeof name - 1, "%64[0-9a-f]", key) == 1)
+        lab_accept_later(lab, id, key);
+}
+
+static int probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err)
 {
     struct lab_output output;
     if (lab_node_run(lab, host, (const char *[]){"probe", NULL}, NULL, &output, err) < 0)
@@ -450,8 +460,15 @@ int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error
                      ? lab_host_monitor(lab, id, output.out, err)
                      : oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the probe of %s ended with %d: %s",
                                   lab_node_root(lab, host), output.status, output.error);
+    if (result == 0)
+        accept_printed(lab, id, output.out);
     lab_output_clear(&output);
     return result;
+}
+
+int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err)
+{
+    return probe(lab, host, id, err) < 0 ? -1 : lab_accept_now(lab, err);
 }
 
 int lab_add_nodes(struct lab *lab, struct oneib_error *err)
@@ -459,8 +476,8 @@ int lab_add_nodes(struct lab *lab, struct oneib_error *err)
     for (size_t host = 0; host < lab_host_count(lab); host++) {
         uint32_t id;
         const char *name = lab_host_hca(lab, host);
-        if (lab_host_create_bare(lab, name, &id, err) < 0 || lab_node_probe(lab, host, id, err) < 0)
+        if (lab_host_create_bare(lab, name, &id, err) < 0 || probe(lab, host, id, err) < 0)
             return -1;
     }
-    return 0;
+    return lab_accept_now(lab, err);
 }

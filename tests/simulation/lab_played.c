@@ -56,6 +56,7 @@ int lab_play_host(struct lab *lab, uint32_t id, const char *device, const char *
     if (append(lab, KEYS, text, err) < 0 ||
         (lab_child_pid(lab, "played-hosts") == 0 && start(lab, err) < 0))
         return -1;
+    lab_accept_later(lab, id, public);
     snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", public);
     return lab_host_monitor(lab, id, text, err);
 }

@@ -253,10 +253,21 @@ static int start_found(struct lab *lab, const struct lab_program *program,
     return fork_child(lab, &start, pid, err);
 }
 
+/* By itself, or under strace. */
+static bool runs_oneibd(const char *const *argv)
+{
+    for (size_t i = 0; argv[i]; i++)
+        if (strcmp(argv[i], LAB_ONEIBD) == 0)
+            return true;
+    return false;
+}
+
 int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
               struct oneib_error *err)
 {
     struct environment environment = {0}, arguments = {0};
+    if (runs_oneibd(program->argv) && lab_accept_waiting(lab, err) < 0)
+        return -1;
     environment_make(lab, program, &environment);
     copy_arguments(program->argv, &arguments);
     const int result = start_found(lab, program, &arguments, &environment, pid, err);

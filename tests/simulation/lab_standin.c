@@ -236,15 +236,24 @@ int lab_call_document(struct lab *lab, const char *method, const char *session, 
     return call_for_text(lab, method, parameters, document, err);
 }
 
-int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
-                    const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
-                    struct oneib_error *err)
+static int create_host(struct lab *lab, const char *name, const char *hca, const char *driver,
+                       const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
+                       struct oneib_error *err)
 {
     return control(lab, id, err, "standin.host.create", "(sssssii)", lab->session, name, hca,
                    driver, port_guid, (int)pkeys_max, (int)vfs_total) < 0
                ? -1
                : lab_play_host(lab, *id, hca, driver, vfs_total, strtoull(port_guid, NULL, 16), 0,
                                err);
+}
+
+int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
+                    const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
+                    struct oneib_error *err)
+{
+    return create_host(lab, name, hca, driver, port_guid, pkeys_max, vfs_total, id, err) < 0
+               ? -1
+               : lab_accept_now(lab, err);
 }
 
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err)
@@ -299,7 +308,7 @@ static int add_host(struct lab *lab, size_t host, unsigned vfs_total, struct one
     uint32_t id;
     const char *name = lab_host_hca(lab, host);
     snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, host));
-    return lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err);
+    return create_host(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err);
 }
 
 int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
@@ -308,7 +317,7 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
         if (lab_host_ports(lab) == 1 ? add_host(lab, host, vfs_total, err) < 0
                                      : add_host_of_two_ports(lab, host, vfs_total, err) < 0)
             return -1;
-    return 0;
+    return lab_accept_now(lab, err);
 }
 
 int lab_network_create(struct lab *lab, const char *name, const char *vlan_id, const char *extra,

@@ -197,6 +197,8 @@ static void hosts_has_its_fields(void **state)
     scene();
     populate();
     ONEIB(0, "sync");
+    struct oneib_error err = {0};
+    MUST(lab_accept_waiting(scene(), &err));
     json_t *document = ONEIB_JSON(0, "hosts");
     has_fields(document, "hosts reports_age fabric findings");
     assert_true(json_is_null(json_field(document, "reports_age"))); /* no oneibd listens */

@@ -250,6 +250,8 @@ static void hosts_tells_ports_vfs_keys_and_what_is_wrong(void **state)
     uint32_t bare;
     scene_vm(scene_network("red", "257", NULL), 0);
     ONEIB(0, "sync");
+    must_say(ONEIB(0, "hosts")->out, "\nhost \"H1\": the key of its oneib-node is not accepted");
+    MUST(lab_accept_waiting(lab, &err));
     const char *well = ONEIB(0, "hosts")->out;
     must_say(line_with(well, "H1 "), "mlx4_0/1  0x0000000000100003  L1");
     must_say(line_with(well, "H1 "), "1    63   64    1/63");

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "daemon_scene.h"
+#include "lab_internal.h"
 #include "opennebula/ledger_document.h"
 #include "played_node.h"
 #include <inttypes.h>
@@ -25,6 +26,7 @@ static struct oneib_error err;
 static struct {
     struct oneib_ledger_daemon daemon;
     struct oneib_curve_pair pair;
+    uint64_t port; /* that it reports */
     struct played_node node;
     struct oneib_list_name list; /* that came last */
     struct oneib_grant_list grants;
@@ -40,10 +42,24 @@ static struct {
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-/* The host's probe reports its key; oneibd is not started. */
-static int raise_with_node(void **state)
+static void report_key(uint32_t host)
 {
     char text[128], digits[ONEIB_KEY_TEXT_SIZE];
+    oneib_key_format(played.pair.public, digits);
+    snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", digits);
+    MUST(lab_host_monitor(scene(), host, text, &err));
+}
+
+static void accept_node(void)
+{
+    char digits[ONEIB_KEY_TEXT_SIZE];
+    oneib_key_format(played.pair.public, digits);
+    MUST(lab_host_accept(scene(), HOST, digits, &err));
+}
+
+/* The host's probe reports its key, which is accepted; oneibd is not started. */
+static int raise_with_node(void **state)
+{
     if (daemon_raise(state) < 0)
         return -1;
     if (lab_missing())
@@ -51,9 +67,9 @@ static int raise_with_node(void **state)
     memset(&played, 0, sizeof played);
     MUST(lab_daemon_known_as(scene(), &played.daemon, &err));
     played.pair = played_curve_pair();
-    oneib_key_format(played.pair.public, digits);
-    snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", digits);
-    MUST(lab_host_monitor(scene(), HOST, text, &err));
+    played.port = lab_host_port_guid(scene(), HOST);
+    report_key(HOST);
+    accept_node();
     return 0;
 }
 
@@ -120,12 +136,11 @@ static void prepare_report(void)
     played.message.report.complete = true;
     played.message.report.believes = true;
     played.message.report.port_count = 1;
-    played.message.report.ports[0] =
-        (struct oneib_hca_port){.device = "mlx4_0",
-                                .port = 1,
-                                .driver = ONEIB_HCA_MLX4,
-                                .port_guid = lab_host_port_guid(scene(), 0),
-                                .vfs_total = 64};
+    played.message.report.ports[0] = (struct oneib_hca_port){.device = "mlx4_0",
+                                                             .port = 1,
+                                                             .driver = ONEIB_HCA_MLX4,
+                                                             .port_guid = played.port,
+                                                             .vfs_total = 64};
     played.message.report.count = played.record_count;
     memcpy(played.message.report.records, played.records, sizeof played.records);
 }
@@ -511,7 +526,20 @@ static bool names_key(const char *pkey)
     return strstr(keys, pkey) != NULL;
 }
 
-/* Which IB_KEYS does not name may be given to another network. */
+/* HOST was never accepted. */
+static void undo_acceptance(void)
+{
+    MUST(lab_accept_waiting(scene(), &err));
+    struct oneib_kept_ledger kept = scene_ledger();
+    oneib_autotext struct oneib_text text = {0};
+    oneib_ledger_unpin(&kept.ledger, HOST);
+    oneib_ledger_render(&kept.ledger, &text);
+    MUST(lab_document_replace(scene(), kept.document_id, text.data, &err));
+    oneib_kept_ledger_clear(&kept);
+}
+
+/* Which IB_KEYS does not name may be given to another network. What IB_KEYS says before a host is
+ * accepted is not signed, and counts as it stands. */
 static void no_key_that_a_host_may_hold_makes_room_for_another(void **state)
 {
     (void)state;
@@ -520,7 +548,10 @@ static void no_key_that_a_host_may_hold_makes_room_for_another(void **state)
     played.red = red_network();
     MUST(lab_give_keys(scene(), &err));
     fill_ib_keys(last);
+    undo_acceptance();
     daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    accept_node();
+    await_metric("oneib_nodes", SCENE_HOSTS); /* a connection that is refused stays so */
     connect_node();
     const uint32_t vm = scene_vm(played.red, HOST);
     for (const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
@@ -684,9 +715,13 @@ static void a_daemon_that_is_not_the_writer_waits_for_the_ledger(void **state)
     scene();
     char line[400];
     expect_line(line);
+    MUST(lab_accept_waiting(scene(), &err));
+    struct oneib_kept_ledger kept = scene_ledger(); /* hosts were accepted in it */
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
     daemon_start_with("writer = false;", DAEMON_QUICK, NULL);
     lab_sleep_ms(1500);
-    struct oneib_kept_ledger kept = scene_ledger();
+    kept = scene_ledger();
     assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
     uint32_t id;
     MUST(lab_document_make(scene(), lab_session(scene()), ONEIB_LEDGER_TYPE,
@@ -950,23 +985,83 @@ static void a_zombie_is_named_and_has_its_vf(void **state)
     await_metric("oneib_vfs_stray", 0);
 }
 
-/* A cloned image, or a forged monitoring message. */
-static void of_two_hosts_with_one_key_neither_is_heard(void **state)
+/* It is in the name of a host that has not reported yet, and the key's owner connects. */
+static void a_forged_first_key_of_a_new_host_brings_no_key_to_a_port(void **state)
 {
     (void)state;
     scene();
-    char text[128], digits[ONEIB_KEY_TEXT_SIZE];
-    oneib_key_format(played.pair.public, digits);
-    snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", digits);
-    MUST(lab_host_monitor(scene(), HOST + 1, text, &err));
-    scene_vm(red_network(), HOST);
+    char text[256], digits[ONEIB_KEY_TEXT_SIZE];
+    const struct oneib_curve_pair pair = played.pair;
+    undo_acceptance();
+    played.pair = played_curve_pair();
+    played.port = lab_host_port_guid(scene(), SCENE_EXTRA);
+    report_key(HOST);
+    snprintf(text, sizeof text,
+             "IB_HCA = [ NAME = \"mlx4_0\", DRIVER = \"mlx4\", PORT = \"1\", "
+             "PORT_GUID = \"0x%016" PRIx64 "\", VFS_TOTAL = \"64\" ]\n",
+             played.port);
+    MUST(lab_host_monitor(scene(), HOST, text, &err));
     daemon_start_with(NULL, DAEMON_QUICK, NULL);
-    await_said("have the same key of oneib-node's");
     connect_node();
-    report();
+    played.red = red_network();
+    scene_vm(played.red, HOST);
+    scene_vm(played.red, HOST + 1);
+    await_holds(HOST + 1, FULL(RED)); /* what comes later has come */
+    bool has_list = false;
+    for (const double until = oneib_now_ms() + 2000; oneib_now_ms() < until;) {
+        prepare_report();
+        played_node_say(&played.node, &played.message); /* where it is not refused */
+        has_list |= hear(100);
+    }
+    assert_false(port_holds(SCENE_EXTRA, FULL(RED)));
+    assert_false(has_list);
+    oneib_key_format(played.pair.public, digits);
+    snprintf(text, sizeof text,
+             "node-key-waiting: host \"H1\": its oneib-node's key is not accepted, so nothing is "
+             "granted to it; its probe reports %s",
+             digits);
+    await_said(text);
+    must_say(ONEIB(0, "hosts")->out, "'oneib host accept HOST', or --all");
+    must_say(ONEIB(0, "check")->out, "1 host has no accepted key of oneib-node");
+
+    oneib_key_format(pair.public, digits);
+    must_say(ONEIB(0, "host", "accept", "--key", digits, "H1")->out, "accepted");
+    await_metric("oneib_nodes", SCENE_HOSTS);
+    assert_false(port_holds(SCENE_EXTRA, FULL(RED)));
+}
+
+/* One that no operator has accepted: any machine may have sent what is monitored. */
+static void a_first_key_is_heard_when_an_operator_has_accepted_it(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t host;
+    char digits[ONEIB_KEY_TEXT_SIZE];
+    MUST(lab_host_create_bare(scene(), "new", &host, &err));
+    played.pair = played_curve_pair();
+    oneib_key_format(played.pair.public, digits);
+    report_key(host);
+    report_key(HOST + 1); /* which keeps no host from being accepted */
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    await_said("node-key-waiting: host \"new\"");
+    connect_node();
+    prepare_report();
+    played_node_say(&played.node, &played.message); /* if it is not refused before */
     assert_false(hear(2000));
-    await_metric("oneib_nodes", SCENE_HOSTS - 2);
     await_metric_at_least("oneib_node_keys_refused_total", 1);
+    await_metric("oneib_nodes", SCENE_HOSTS);
+    struct oneib_kept_ledger kept = scene_ledger();
+    assert_null(oneib_ledger_host(&kept.ledger, host));
+    oneib_kept_ledger_clear(&kept);
+
+    must_say(ONEIB(3, "host", "accept", "--key", A_KEY "0", "new")->error, "invalid --key");
+    must_say(ONEIB(0, "host", "accept", "--key", digits, "new")->out, "host \"new\" accepted");
+    must_say(ONEIB(3, "host", "accept", "--key", digits, "H1")->error,
+             "the key of host \"H1\" is host \"new\"'s in the ledger");
+    await_metric("oneib_nodes", SCENE_HOSTS + 1);
+    played_node_close(&played.node);
+    connect_node();
+    challenge(1);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)
@@ -978,6 +1073,7 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
+        test(a_forged_first_key_of_a_new_host_brings_no_key_to_a_port),
         test(a_member_is_granted_with_its_key_and_port),
         test(a_start_costs_one_writing_of_its_host),
         test(nothing_is_added_before_the_node_is_heard),
@@ -1008,7 +1104,7 @@ int main(void)
         test(a_member_without_a_vf_is_shown_as_such),
         test(without_a_daemon_verify_says_that_it_knows_of_ports_alone),
         test(a_zombie_is_named_and_has_its_vf),
-        test(of_two_hosts_with_one_key_neither_is_heard),
+        test(a_first_key_is_heard_when_an_operator_has_accepted_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

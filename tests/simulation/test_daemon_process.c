@@ -172,7 +172,7 @@ static void sigterm_ends_it_while_oned_hangs(void **state)
 static void sigterm_ends_it_while_oned_hangs_at_the_start(void **state)
 {
     (void)state;
-    scene();
+    MUST(lab_accept_waiting(scene(), &err));
     fault("hang");
     daemon_spawn();
     lab_sleep_ms(DAEMON_DOUBT_MS);

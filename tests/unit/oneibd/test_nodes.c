@@ -33,7 +33,7 @@ static int end(void **state)
 /* Another host's probe reports the key of host 3, or does so no more. */
 static void contest(bool contested)
 {
-    struct oneib_identity item = {.host_id = 3, .is_pinned = true, .is_contested = contested};
+    struct oneib_identity item = {.host_id = 3, .is_contested = contested};
     memset(item.key, 1, sizeof item.key);
     const struct oneib_identities identities = {.items = &item, .count = 1};
     oneib_nodes_believe(&nodes, &identities, 0);
