@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The port that a grant names, which entry of its table, and whether a NIC may use it. */
+#include "base/finding.h"
 #include "base/text.h"
 #include "hca/hca.h"
 #include <string.h>
@@ -145,10 +146,10 @@ int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *por
     if (oneib_port_shows_last_slot(hca, port) && last != 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the last slot of the P_Key table of %s port %u (%u) holds %s, and "
-                          "virtual functions that were never closed are mapped to it: move the VMs "
-                          "of that partition to another host until the slot is empty",
+                          "virtual functions that were never closed are mapped to it: %s",
                           hca->name, port->number, port->pkey_count - 1,
-                          oneib_pkey_raw_shown(last).text);
+                          oneib_pkey_raw_shown(last).text,
+                          oneib_finding_fix(ONEIB_FINDING_KEY_LAST_SLOT));
     return 0;
 }
 

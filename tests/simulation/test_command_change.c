@@ -581,6 +581,48 @@ static void verify_names_the_removed_keys_that_a_switch_port_keeps(void **state)
     json_finding(ONEIB_JSON(0, "verify"), "switch-key-stale");
 }
 
+/* A static partition for each key but for one of them; sync ends with the status. */
+static void sync_static_keys(int status, unsigned first, unsigned end, unsigned without)
+{
+    struct oneib_error err = {0};
+    oneib_autotext struct oneib_text file = {0};
+    for (unsigned key = first; key < end; key++)
+        if (key != without)
+            oneib_text_printf(&file, "s%x=0x%04x : 0x%016" PRIx64 "=full;\n", key, key,
+                              lab_host_port_guid(scene(), 3));
+    MUST(lab_write(scene(), "static-partitions.conf", 0644, file.data, &err));
+    ONEIB(status, "sync");
+}
+
+/* The port's table has 64 slots. opensm gives a new key the slot behind the last that it ever gave
+ * there, and a key that comes back the one that it had (3.3.23). */
+static void a_key_leaves_the_last_slot_by_what_verify_advises(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const unsigned first = 0x101, last = first + 62; /* it gets the last slot */
+    sync_static_keys(0, first, last, 0);
+    sync_static_keys(1, first, last + 1, first);
+    const char *verified = ONEIB(1, "verify")->out;
+    must_say(verified, "0x013f full");
+    must_say(verified, "key-last-slot: move the VMs of the network with that P_Key off this host");
+    must_say(verified, "(a static partition: take the port out of it)");
+
+    sync_static_keys(0, first, last, first);
+    ONEIB(0, "verify");
+    sync_static_keys(0, first, last, 0); /* another key: a free slot */
+    ONEIB(0, "verify");
+    sync_static_keys(1, first, last + 1, first);
+    must_say(ONEIB(1, "verify")->out, "key-last-slot"); /* the same key: the last slot again */
+
+    sync_static_keys(0, first, last, first);
+    MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
+    MUST(lab_opensm_start(lab, &LAB_SM, &err));
+    sync_static_keys(1, first, last, 0); /* behind the highest in use */
+    must_say(ONEIB(1, "verify")->out, "key-last-slot");
+}
+
 static void a_file_put_back_without_a_reload_is_noticed_on_the_fabric(void **state)
 {
     (void)state;
@@ -654,6 +696,7 @@ int main(void)
         SCENE_CASE(scene_raise, with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified),
         SCENE_CASE(scene_raise, verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back),
         SCENE_CASE(scene_raise, verify_names_the_removed_keys_that_a_switch_port_keeps),
+        SCENE_CASE(scene_raise, a_key_leaves_the_last_slot_by_what_verify_advises),
         SCENE_CASE(scene_raise, a_file_put_back_without_a_reload_is_noticed_on_the_fabric),
         SCENE_CASE(scene_raise, sync_does_what_plan_says),
     };
