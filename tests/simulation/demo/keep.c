@@ -100,7 +100,15 @@ static int write_oneib(struct demo_stage *stage, const char *directory, struct o
                       "cd ",
                       demo_host_name(stage, 0), demo_host_name(stage, 0));
     append_quoted(&text, lab_directory(stage->lab));
-    oneib_text_append(&text, " || exit 3\nexec env ");
+    oneib_text_append(&text, " || exit 3\n");
+    oneib_text_printf(&text, /* umad2sim would try to reach it for hours */
+                      "grep -q '@%s:ctl@*$' /proc/net/unix || {\n"
+                      "    echo 'oneib: the simulated fabric (ibsim) has ended: end the demo, and "
+                      "start it again' >&2\n"
+                      "    exit 3\n"
+                      "}\n"
+                      "exec env ",
+                      lab_socket_name(stage->lab));
     append_setting(&text, "LD_PRELOAD", DEMO_UMAD2SIM);
     append_setting(&text, "SIM_HOST", LAB_SM_HCA);
     append_setting(&text, "IBSIM_SOCKNAME", lab_socket_name(stage->lab));
