@@ -59,7 +59,7 @@ stop_manager() {
 }
 
 all_is_there() {
-    on 1 "$inside/wait-for" 120 "$inside/interface-is" "$1"
+    on 1 "$inside/wait-for" 240 "$inside/interface-is" "$1"
 }
 
 files_of_oneib() {

@@ -36,20 +36,24 @@ END
 }
 
 # Sampled where it happens: an emulated processor takes longer for a look than a real one for the rest. By itself the service looks
-# every ten seconds.
+# every ten seconds. What counts is the time that the node's processor has had, which the loop keeps busy.
 a_guest_that_is_killed_has_its_vf_closed_at_once() {
     one 45 new pc 1:257:10.1.0.5
     one 45 deploy 2
     has_its_nic
     has "$(on 2 cat "$pf/fake/vfs")" '^0 .* link Follow'
-    on 2 <<END
+    began="$(date +%s%N) $("$LAB/node" processor 2)"
+    closed_after=$(on 2 <<END
 before=\$(date +%s%N)
 kill -KILL \$(pgrep -f 'guest=one-45')
 until grep -q '^0 .* link Down' $pf/fake/vfs; do :; done
-ms=\$(((\$(date +%s%N) - before) / 1000000))
-echo "closed after \$ms ms"
-[ \$ms -lt 5000 ]
+echo \$(((\$(date +%s%N) - before) / 1000000))
 END
+    )
+    echo "$began $(date +%s%N) $("$LAB/node" processor 2) $closed_after" | awk '{
+        share = ($6 - $3) * 1e9 / ($4 - $1)
+        printf "closed after %d ms, in which the node had %.2f of a processor\n", $7, share
+        exit $7 * share >= 5000 }'
     has "$(on 2 cat /run/oneib/vfs)" ' vm=45 .* stage=ended '
 }
 
@@ -62,7 +66,7 @@ it_is_open_again_when_the_vm_starts_again() {
 a_service_that_is_killed_comes_back_and_changes_nothing() {
     before=$(process_of_the_service)
     on 2 "kill -KILL $before"
-    on 2 "$inside/wait-for 60 sh -c 'p=\$(systemctl show -p MainPID --value oneib-node.service); test \$p != 0 -a \$p != $before'"
+    on 2 "$inside/wait-for 240 sh -c 'p=\$(systemctl show -p MainPID --value oneib-node.service); test \$p != 0 -a \$p != $before'"
     has_its_nic
     has "$(on 2 cat "$pf/fake/vfs")" '^0 .* link Follow'
 }
@@ -71,22 +75,22 @@ its_child_is_started_again() {
     on 2 <<END
 before=\$(pgrep -x oneib-domains)
 kill -KILL \$before
-$inside/wait-for 60 sh -c "p=\\\$(pgrep -x oneib-domains) && test \\\$p != \$before"
-$inside/wait-for 60 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
+$inside/wait-for 240 sh -c "p=\\\$(pgrep -x oneib-domains) && test \\\$p != \$before"
+$inside/wait-for 240 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
 END
     has_its_nic
 }
 
 libvirt_may_be_restarted() {
     on 2 systemctl restart libvirtd
-    on 2 "$inside/wait-for 90 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'"
+    on 2 "$inside/wait-for 240 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'"
     has_its_nic
 }
 
 a_nic_is_attached_while_the_service_is_restarted() {
     on 2 'systemd-run -q --unit restarts sh -c "for i in 1 2 3 4 5 6 7 8; do systemctl restart oneib-node.service; sleep 1; done"'
     one 45 attach 2:258:10.1.0.6
-    on 2 "$inside/wait-for 60 sh -c '! systemctl -q is-active restarts'"
+    on 2 "$inside/wait-for 240 sh -c '! systemctl -q is-active restarts'"
     { has_nic 1 "$vf" 0x0101 "$mac" "$(slot_of 0)"; has_nic 2 0000:01:10.2 0x0102 aa:01:0a:01:00:06 "$(slot_of 1)"; } | vm_is 2 45
     one 45 detach 2
     has_its_nic
@@ -95,12 +99,12 @@ a_nic_is_attached_while_the_service_is_restarted() {
 what_is_granted_no_more_is_closed_at_once() {
     has "$(on 2 cat "$pf/fake/vfs")" '^0 .* link Follow'
     on 2 "cp /run/lab/oneibd/*.grants /run/granted && $inside/oneibd grant </dev/null"
-    on 2 "$inside/wait-for 20 grep -q '^0 .* link Down' $pf/fake/vfs"
+    on 2 "$inside/wait-for 60 grep -q '^0 .* link Down' $pf/fake/vfs"
 }
 
 it_is_open_again_once_it_is_granted_again() {
     on 2 "$inside/oneibd grant </run/granted"
-    on 2 "$inside/wait-for 60 grep -q '^0 .* link Follow' $pf/fake/vfs"
+    on 2 "$inside/wait-for 240 grep -q '^0 .* link Follow' $pf/fake/vfs"
     has_its_nic
 }
 
@@ -111,7 +115,7 @@ without_the_service_nothing_is_given_and_the_command_is_named() {
     has "$(on 2 /usr/libexec/oneib/im/probe)" '^IB_PROBLEM.*systemctl start oneib-node'
     has "$(on 2 'oneib check || true')" '^fail  *node: '
     on 2 systemctl start oneib-node.service
-    on 2 "$inside/wait-for 90 sh -c '! oneib hca 2>&1 | grep -q -e libvirt-unreachable -e node-service'"
+    on 2 "$inside/wait-for 240 sh -c '! oneib hca 2>&1 | grep -q -e libvirt-unreachable -e node-service'"
     has_its_nic
 }
 
@@ -127,12 +131,12 @@ first_key_is() {
 
 # A link that is up while its key is waited for has a record that is not open.
 is_closed_by() {
-    on 2 "$inside/wait-for 30 sh -c 'grep -q \"^0 .* link Down\" $pf/fake/vfs && grep -q \" vm=46 .* stage=closed \" /run/oneib/vfs'" ||
+    on 2 "$inside/wait-for 240 sh -c 'grep -q \"^0 .* link Down\" $pf/fake/vfs && grep -q \" vm=46 .* stage=closed \" /run/oneib/vfs'" ||
         fail "not closed by $*: $(on 2 cat "$pf/fake/vfs" /run/oneib/vfs)"
 }
 
 is_open_again() {
-    on 2 "$inside/wait-for 60 sh -c 'grep -q \"^0 .* link Follow\" $pf/fake/vfs && grep -q \" vm=46 .* stage=open \" /run/oneib/vfs'"
+    on 2 "$inside/wait-for 240 sh -c 'grep -q \"^0 .* link Follow\" $pf/fake/vfs && grep -q \" vm=46 .* stage=open \" /run/oneib/vfs'"
 }
 
 # The service has the device through its unit's DeviceAllow=, which looks the name up when it starts.

@@ -6,19 +6,19 @@
 set -eu
 inside=$LAB/inside
 
-# on N COMMAND...: as root in a node; without a command the script on standard input. Nothing takes longer than six
-# minutes, even where the processors have more to do than this.
+# on N COMMAND...: as root in a node; without a command the script on standard input. Nothing takes longer than a
+# quarter of an hour, even on slow processors that have more to do than this.
 on() {
     on_node=$1
     shift
     [ $# -gt 0 ] || set -- sh -eu -s
-    timeout 360 "$LAB/node" ssh "$on_node" "$@"
+    timeout 960 "$LAB/node" ssh "$on_node" "$@"
 }
 
 as_oneadmin() { # N COMMAND...
     on_node=$1
     shift
-    timeout 360 "$LAB/node" as oneadmin "$on_node" "$@"
+    timeout 960 "$LAB/node" as oneadmin "$on_node" "$@"
 }
 
 fail() {
@@ -49,7 +49,7 @@ start_guest() {
 # console_gets N NAME PATTERN [TIMES]: waits until that many lines of its console begin with "guest: " and that; once, if
 # not said.
 console_gets() {
-    on "$1" "$inside/console-gets 300 $2 ${4-1} '$3'" || {
+    on "$1" "$inside/console-gets 900 $2 ${4-1} '$3'" || {
         on "$1" "tail -n 20 /var/lib/one/$2.console" >&2
         return 1
     }

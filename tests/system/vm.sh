@@ -104,7 +104,7 @@ systemctl -q stop oneib-node.service
 touch /run/oneib/vfs
 sed -i '$2' /run/oneib/vfs
 systemctl start oneib-node.service
-$inside/wait-for 90 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
+$inside/wait-for 240 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
 END
 }
 
