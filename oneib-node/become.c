@@ -38,10 +38,10 @@ int oneib_user_find(const char *name, const char *program, struct oneib_user *us
     if (!found)
         return oneib_fail(
             err, ONEIB_ERROR_NOT_FOUND,
-            "there is no user \"%s\", whom %s is to run as: 'install.sh --node' makes one", name,
+            "there is no user \"%s\", as which %s is to run: 'install.sh --node' makes one", name,
             program);
     if (found->pw_uid == 0)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "\"%s\", whom %s is to run as, is root", name,
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "\"%s\", as which %s is to run, is root", name,
                           program);
     *user = (struct oneib_user){.is_another = true, .user = found->pw_uid, .group = found->pw_gid};
     return 0;

@@ -96,6 +96,6 @@ int oneib_child_check_supervisor(const struct oneib_child *child, struct oneib_e
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                      "the supervisor of %s has ended, and nobody else can start that",
+                      "the supervisor of %s has ended, and nothing else can start that",
                       child->supervisor.name);
 }

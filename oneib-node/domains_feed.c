@@ -80,7 +80,7 @@ static void start(struct oneib_domain_feed *feed)
 
 static int fail_out_of_turn(struct oneib_error *err)
 {
-    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a message that does not follow the one before");
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a message out of sequence");
 }
 
 static int take_entry(struct oneib_domain_feed *feed, const struct oneib_domain_entry *entry,
@@ -140,7 +140,7 @@ static void take_message(struct oneib_domain_feed *feed, const void *bytes, size
     oneib_child_heard(&feed->child);
     if (take_news(feed, bytes, length, &err) == 0)
         return;
-    forget(feed, ONEIB_ERROR_PROTOCOL, PROGRAM " has said what cannot be believed: %s", err.text);
+    forget(feed, ONEIB_ERROR_PROTOCOL, PROGRAM " has sent an invalid message: %s", err.text);
     oneib_child_start_later(&feed->child);
 }
 
@@ -148,7 +148,7 @@ static void take_message(struct oneib_domain_feed *feed, const void *bytes, size
 static void take_end(struct oneib_domain_feed *feed)
 {
     if (feed->list.known || !feed->has_explained)
-        forget(feed, ONEIB_ERROR_UNREACHABLE, PROGRAM " has ended, and is started again");
+        forget(feed, ONEIB_ERROR_UNREACHABLE, PROGRAM " has ended, and is restarted");
     oneib_child_start_later(&feed->child);
 }
 

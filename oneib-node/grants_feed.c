@@ -306,7 +306,7 @@ static void start_later(struct oneib_grant_feed *feed)
 /* Its own word comes first. */
 static void take_end(struct oneib_grant_feed *feed, struct oneib_error *err)
 {
-    oneib_wrap(err, PROGRAM ", which is started again");
+    oneib_wrap(err, PROGRAM ", which is restarted");
     if (feed->trouble.code == ONEIB_ERROR_NONE)
         note_trouble(feed, err);
     start_later(feed);
@@ -359,8 +359,8 @@ static void keep_running(struct oneib_grant_feed *feed)
         start(feed);
         return;
     }
-    oneib_fail(&err, ONEIB_ERROR_TIMEOUT,
-               PROGRAM " has not said anything for %u s, and is started again", SILENCE_MS / 1000);
+    oneib_fail(&err, ONEIB_ERROR_TIMEOUT, PROGRAM " has sent nothing for %u s, and is restarted",
+               SILENCE_MS / 1000);
     note_trouble(feed, &err);
     start_later(feed);
 }
@@ -501,7 +501,7 @@ void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_erro
         *why = feed->trouble;
     else if (feed->daemons.count == 0)
         oneib_fail(why, ONEIB_ERROR_UNREACHABLE,
-                   "this host knows no oneibd yet: the probe tells it of one after 'onehost sync', "
+                   "this host knows no oneibd yet: the probe announces one after 'onehost sync', "
                    "or 'oneib hca --trust FILE' here does");
     else if (!is_any_connected(feed))
         tell_unconnected(feed, feed->follow.believes ? believed : 0, why);
@@ -513,8 +513,7 @@ void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_erro
         tell_unconnected(feed, believed, why);
     else
         oneib_fail(why, ONEIB_ERROR_TIMEOUT,
-                   "oneibd at %s has not said for too long what is granted, or does not know "
-                   "itself: see its log",
+                   "oneibd at %s has sent no grants for too long, or has none itself: see its log",
                    feed->daemons.items[believed].address);
 }
 
@@ -542,10 +541,10 @@ static void log_change(const struct oneib_daemons *before, const struct oneib_da
 {
     for (size_t i = 0; i < before->count; i++)
         if (!oneib_daemons_have(after, &before->items[i]))
-            oneib_log(ONEIB_LOG_INFO, "no longer believes oneibd at %s", before->items[i].address);
+            oneib_log(ONEIB_LOG_INFO, "no longer trusts oneibd at %s", before->items[i].address);
     for (size_t i = 0; i < after->count; i++)
         if (!oneib_daemons_have(before, &after->items[i]))
-            oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", after->items[i].address);
+            oneib_log(ONEIB_LOG_INFO, "trusts oneibd at %s from now on", after->items[i].address);
 }
 
 static int check_daemons(struct oneib_daemons *daemons, struct oneib_error *err)
@@ -565,12 +564,11 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
         return 0;
     if ((!feed->knows_daemons || feed->daemons.count > 0) && !by_root &&
         !only_removes(&feed->daemons, &daemons))
-        return oneib_fail(
-            err, ONEIB_ERROR_REFUSED,
-            "this host believes another oneibd already (%s): 'oneib hca --trust FILE' "
-            "here, by root, has it believe others",
-            feed->knows_daemons ? feed->daemons.items[0].address
-                                : ONEIB_DAEMONS_FILE " cannot be read");
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "this host trusts another oneibd already (%s): 'oneib hca --trust FILE' "
+                          "here, by root, changes that",
+                          feed->knows_daemons ? feed->daemons.items[0].address
+                                              : ONEIB_DAEMONS_FILE " cannot be read");
     if (oneib_grants_write_daemons(&daemons, err) < 0)
         return -1;
     log_change(&feed->daemons, &daemons);

@@ -58,7 +58,7 @@ static bool may_grumble(struct oneib_peers *peers)
 static void grumble(struct oneib_peers *peers, const struct oneib_peer *peer, const char *what)
 {
     if (may_grumble(peers))
-        oneib_log(ONEIB_LOG_WARNING, "a caller, process %d of uid %u, is sent away: %s",
+        oneib_log(ONEIB_LOG_WARNING, "rejected a connection of process %d, uid %u: %s",
                   (int)peer->who.pid, peer->who.uid, what);
 }
 
@@ -144,7 +144,7 @@ static struct oneib_peer *find_place(struct oneib_peers *peers, enum oneib_socke
                    uid, own, ONEIB_PEER_PATIENCE_MS / 1000);
     else if (!free_one)
         oneib_fail(why, ONEIB_ERROR_REFUSED,
-                   "oneib-node serves %zu callers already, and takes no more for now", here->count);
+                   "oneib-node serves %zu connections already: try again later", here->count);
     return own >= here->per_uid ? NULL : free_one;
 }
 
@@ -283,7 +283,7 @@ static void part_from_the_late(struct oneib_peers *peers)
         if (peer->state == ONEIB_PEER_SAYING)
             grumble(peers, peer, "it does not read its answer");
         else if (peer->asked_count > 0)
-            grumble(peers, peer, "it does not wait for what it has asked for");
+            grumble(peers, peer, "it does not wait for its answer");
         part(peers, peer);
     }
 }

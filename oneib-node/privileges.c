@@ -75,7 +75,8 @@ static int take_sockets(struct oneib_inherited *inherited, struct oneib_error *e
         struct oneib_inherited_socket *given = &inherited->sockets[i];
         given->fd = STDERR_FILENO + 1 + i;
         if (!next_name(&names, given->name) || fcntl(given->fd, F_SETFD, FD_CLOEXEC) < 0)
-            return oneib_fail(err, ONEIB_ERROR_REFUSED, "a socket that it was given is none");
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "a descriptor that it was given is not a socket");
     }
     inherited->socket_count = (int)count;
     return 0;
@@ -224,9 +225,9 @@ static int check_path(const char *path, struct oneib_error *err)
         return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "examining %s", path);
     if (status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s must be root's and writable for nobody else: chown root and chmod go-w",
-                      path);
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "%s must belong to root and be writable by no other user: chown root and chmod go-w", path);
 }
 
 int oneib_check_config_owner(struct oneib_error *err)

@@ -150,7 +150,7 @@ static void announce(struct oneib_requests *requests, struct oneib_peer *peer,
     /* In an unprivileged run the service's own user is its root. */
     if (by_root && peer->who.uid != 0 && peer->who.uid != geteuid())
         oneib_fail(&err, ONEIB_ERROR_PERMISSION,
-                   "root alone says which oneibd this host believes from now on");
+                   "only root may change which oneibd this host trusts");
     else if (oneib_grant_feed_announce(requests->feed, &daemons, by_root, &err) == 0) {
         say(peer, &done);
         return;
@@ -349,11 +349,11 @@ static bool is_refused(const struct oneib_peer *peer, const struct oneib_request
         return false;
     if (!peer->may_change)
         oneib_fail(err, ONEIB_ERROR_PERMISSION,
-                   "at %s nobody can do anything but look: the socket for the rest is %s",
+                   "%s takes requests that read only; the socket for others is %s",
                    ONEIB_SERVICE_READ_SOCKET, ONEIB_SERVICE_SOCKET);
     else if (request->kind != ONEIB_REQUEST_WAIT && peer->asked_count == ONEIB_SERVICE_ASKED_MAX)
         oneib_fail(err, ONEIB_ERROR_REFUSED,
-                   "a connection can ask for %d things at once: it has to wait for them first",
+                   "a connection may have %d requests in progress: wait for their answers",
                    ONEIB_SERVICE_ASKED_MAX);
     else
         return false;

@@ -67,19 +67,16 @@ static struct oneib_peers peers;
 static void tell(const struct oneib_vfs_changes *changes)
 {
     if (changes->closed)
-        oneib_log(ONEIB_LOG_WARNING,
-                  "closed %zu: they, their key, their port or their domain were not as they must "
-                  "be",
+        oneib_log(ONEIB_LOG_WARNING, "closed %zu VFs: VF, P_Key, port or domain not as required",
                   changes->closed);
     if (changes->opened)
-        oneib_log(ONEIB_LOG_INFO, "opened %zu where their key is", changes->opened);
+        oneib_log(ONEIB_LOG_INFO, "opened %zu VFs at the index of their P_Key", changes->opened);
     if (changes->reapplied)
-        oneib_log(ONEIB_LOG_INFO, "set the GUID of %zu again", changes->reapplied);
+        oneib_log(ONEIB_LOG_INFO, "restored the GUID of %zu VFs", changes->reapplied);
     if (changes->fresh)
-        oneib_log(ONEIB_LOG_INFO, "closed %zu of nobody that had never been closed",
-                  changes->fresh);
+        oneib_log(ONEIB_LOG_INFO, "closed %zu unassigned VFs for the first time", changes->fresh);
     if (changes->freed)
-        oneib_log(ONEIB_LOG_INFO, "freed %zu that were left over", changes->freed);
+        oneib_log(ONEIB_LOG_INFO, "freed %zu leaked VFs", changes->freed);
 }
 
 static void step(struct service *service, enum oneib_vfs_read how)
@@ -91,9 +88,9 @@ static void step(struct service *service, enum oneib_vfs_read how)
     oneib_requests_moved(&requests);
     tell(&changes);
     if (!sound)
-        complain(&service->of_reading, "a virtual function is not as it should be", &err);
+        complain(&service->of_reading, "a VF is not as recorded", &err);
     else if (how != ONEIB_VFS_DUE)
-        settle(&service->of_reading, "all virtual functions are as they should be again");
+        settle(&service->of_reading, "all VFs are as recorded again");
 }
 
 /* An adapter whose driver was loaded again is a new device. */
@@ -105,8 +102,7 @@ static void follow_adapters(struct service *service)
     if (status == 0)
         oneib_grant_feed_set_ports(service->grants, &hcas);
     if (status < 0 || oneib_adapter_events_follow(&service->events, &hcas, &err) < 0)
-        complain(&service->of_events,
-                 "an adapter's events do not arrive, so it is only looked at now and then", &err);
+        complain(&service->of_events, "no events from an adapter: it is polled", &err);
     else
         settle(&service->of_events, "the events of all adapters arrive again");
     oneib_hcas_clear(&hcas);
@@ -116,9 +112,9 @@ static void check_sockets(struct service *service)
 {
     struct oneib_error err = {0};
     if (oneib_sockets_check(&service->sockets, &err) < 0)
-        complain(&service->of_sockets, "callers do not find this service", &err);
+        complain(&service->of_sockets, "clients cannot reach this service", &err);
     else
-        settle(&service->of_sockets, "callers find this service again");
+        settle(&service->of_sockets, "clients reach this service again");
 }
 
 /* Events are followed first: what happens between the two is looked at in the next round. */
@@ -149,10 +145,9 @@ static void tell_of_domains(struct service *service)
 {
     const struct oneib_domain_list *list = oneib_domain_feed_list(service->feed);
     if (list->known)
-        settle(&service->of_domains, "the domains are known again");
+        settle(&service->of_domains, "libvirt available again");
     else if (oneib_now_ms() >= requests.hold_until)
-        complain(&service->of_domains,
-                 "nobody knows the domains, so no new virtual function is given", &list->why);
+        complain(&service->of_domains, "libvirt unavailable: no new VF is assigned", &list->why);
 }
 
 /* ---- grants ---------------------------------------------------------------------------------- */
@@ -164,7 +159,7 @@ static void follow_grants(struct service *service)
     bool fresh;
     const struct oneib_grant_list *list = oneib_grant_feed_list(service->grants, &fresh);
     if (oneib_vfs_set_grants(service->vfs, list, fresh, &err) < 0)
-        complain(&service->of_reading, "a virtual function is not as it should be", &err);
+        complain(&service->of_reading, "a VF is not as recorded", &err);
     oneib_grant_feed_report(service->grants);
     oneib_requests_moved(&requests);
 }
@@ -187,9 +182,9 @@ static void tell_of_grants(struct service *service)
     struct oneib_error why;
     oneib_grant_feed_why(service->grants, &why);
     if (why.code == ONEIB_ERROR_NONE)
-        settle(&service->of_grants, "oneibd is heard again");
+        settle(&service->of_grants, "messages of oneibd arrive again");
     else if (oneib_now_ms() >= requests.hold_until)
-        complain(&service->of_grants, "nothing new is opened", &why);
+        complain(&service->of_grants, "no VF is opened", &why);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -333,7 +328,7 @@ static int open_engine(struct service *service, struct oneib_error *err)
         *err = why;
         return -1;
     }
-    complain(&service->of_reading, "no virtual function is given", &why);
+    complain(&service->of_reading, "no VF is assigned", &why);
     return 0;
 }
 

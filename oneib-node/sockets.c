@@ -59,11 +59,10 @@ static int open_directory(int *directory, struct oneib_error *err)
     if (opened < 0 || fstat(opened, &status) < 0)
         return oneib_fail_errno(err, errno, "opening the directory %s", path);
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return oneib_fail(
-            err, ONEIB_ERROR_REFUSED,
-            "the directory %s must be uid %u's and writable for nobody else: chown and "
-            "chmod go-w, or remove it",
-            path, geteuid());
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the directory %s must belong to uid %u and be writable by no other "
+                          "user: chown and chmod go-w, or remove it",
+                          path, geteuid());
     *directory = oneib_steal_fd(&opened);
     return 0;
 }
@@ -229,7 +228,7 @@ static int make_anew(enum oneib_socket_kind kind, struct oneib_socket *socket,
     if (!socket->is_own)
         return oneib_fail(
             err, ONEIB_ERROR_NOT_FOUND,
-            "the socket %s is gone, and nobody can ask for virtual functions: " RESTART
+            "the socket %s is gone, and no virtual function can be requested: " RESTART
             " makes it anew",
             places[kind].path);
     if (open_directory(&directory, err) < 0 || make_socket(directory, kind, &made, err) < 0)

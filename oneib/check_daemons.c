@@ -46,9 +46,7 @@ static void compare(const char *path, const struct oneib_ledger *ledger,
                         err.text);
     else if (!are_the_ledgers(&daemons, ledger))
         oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, oneib_daemons_to_remotes,
-                        "%s has not the daemons of the ledger: nodes that come new will not hear "
-                        "them",
-                        path);
+                        "%s differs from the ledger: new nodes will not know all daemons", path);
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL, "%s has the %zu of the ledger",
                         path, daemons.count);

@@ -42,7 +42,7 @@ struct warning {
 
 static const struct warning key_warnings[] = {
     {ONEIB_TRAP_NO_M_KEY, ONEIB_CHECK_WARN, m_key_check,
-     "opensm gives ports no M_Key: whoever can send an SMP sets their P_Keys", PAGE},
+     "opensm gives ports no M_Key: anything that can send an SMP can set their P_Keys", PAGE},
     {ONEIB_TRAP_LEVEL, ONEIB_CHECK_WARN, m_key_check,
      "at m_key_protection_level 0 every port shows its M_Key",
      "set m_key_protection_level 2 in opensm.conf, and fabric.m_key_file in oneib.conf before"},
@@ -92,8 +92,8 @@ static const struct warning apart_warnings[] = {
      "clusters that it is not in, which these cannot join then",
      "set ipoib_mcgroup_creation_validation TRUE in opensm.conf"},
     {ONEIB_TRAP_UNENFORCED, ONEIB_CHECK_WARN, config_check,
-     "part_enforce has switches take packets with any P_Key from a host: who has root there can "
-     "send into every cluster",
+     "with this part_enforce switches take packets with any P_Key from a host: root there can send "
+     "into every cluster",
      "set part_enforce both and no_partition_enforcement FALSE in opensm.conf"},
 };
 

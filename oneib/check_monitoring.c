@@ -31,7 +31,7 @@ static void check_address(const struct oneib_monitord_conf *conf, const char *pa
     oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_MONITORING_OPEN),
                     fix.data,
                     "monitord listens on all addresses, port %s, and takes messages in any host's "
-                    "name from whoever reaches it: they can stop VMs in OpenNebula's books",
+                    "name from any sender: they can mark VMs as stopped in OpenNebula",
                     port.data);
 }
 

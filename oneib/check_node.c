@@ -52,7 +52,7 @@ static void check_cores(struct oneib_checks *checks)
         if (are_kept)
             oneib_check_add(checks, ONEIB_CHECK_WARN, oneib_finding_code(ONEIB_FINDING_HPC_CORES),
                             "run it as root or oneadmin",
-                            "who runs on cores of VMs with IB_HPC is not known: %s", err.text);
+                            "which VMs run on cores of VMs with IB_HPC is unknown: %s", err.text);
         return;
     }
     if (lines.length == 0)

@@ -32,8 +32,8 @@ static void tell_state(const struct oneib_session *session, const struct oneib_s
 {
     if (seen->state == ONEIB_SEEN_FOREIGN)
         oneib_check_add(checks, ONEIB_CHECK_WARN, NAME,
-                        "look at 'oneib plan', give oneib a range that is nobody else's, or take "
-                        "them over with 'oneib sync --force'",
+                        "look at 'oneib plan', give oneib a range of its own, or take them over "
+                        "with 'oneib sync --force'",
                         "%s answers, and has %zu P_Keys from pkeys.first to pkeys.last that oneib "
                         "has not put there",
                         oneib_sm_place(session->sm), partitions);

@@ -69,7 +69,7 @@ static int find_class(struct move *move, struct oneib_error *err)
     move->qos_class = name ? oneib_qos_find(move->classes.items, move->classes.count, name) : NULL;
     if (name && !move->qos_class)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the IB_CLASS of %s is none of qos.classes in oneib.conf",
+                          "the IB_CLASS of %s is not one of qos.classes in oneib.conf",
                           oneib_network_shown(move->network).text);
     return 0;
 }

@@ -164,7 +164,7 @@ static enum oneib_exit run_check(const struct oneib_run *run, struct oneib_error
 
 const struct oneib_verb oneib_verb_check = {
     .name = "check",
-    .summary = "what is wrong with this installation, each with its mend",
+    .summary = "diagnose this installation",
     .help = "usage: oneib check [--json]\n"
             "       oneib [--config FILE] check --config\n"
             "\n"

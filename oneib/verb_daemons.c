@@ -117,7 +117,7 @@ static int forget(const struct oneib_run *run, struct oneib_session *session,
     if (run->json)
         return oneib_json_write(json_pack("{s:s}", "forgotten", address), err);
     oneib_text_printf(&text,
-                      "oneibd at %s forgotten. Nodes believe it until the remotes have reached "
+                      "oneibd at %s forgotten. Nodes trust it until the remotes have reached "
                       "them, on the front-end:\n%s\n",
                       address, oneib_daemons_to_remotes);
     return oneib_write_out(&text, err);
@@ -146,21 +146,14 @@ static enum oneib_exit run_daemons(const struct oneib_run *run, struct oneib_err
 const struct oneib_verb oneib_verb_daemons = {
     .name = "daemons",
     .summary = "list the site's oneibd daemons for its nodes, or forget one",
-    .help = "usage: oneib daemons [--json]\n"
-            "       oneib daemons forget [--force] [--json] ADDRESS\n"
-            "\n"
-            "A line for each oneibd that has entered itself into the ledger: where nodes reach\n"
-            "it, and its two public keys. The front-end's remotes bring it to nodes, as the file\n"
-            "etc/oneib/daemons there; install.sh --frontend writes that.\n"
-            "\n"
-            "forget: removes the oneibd at ADDRESS from the ledger: its host is retired, or\n"
-            "        somebody else has its keys. Nodes stop believing it when the remotes\n"
-            "        without it have reached them.\n"
-            "\n"
-            "  --force  forget one whose address answers\n"
-            "\n"
-            "example:\n"
-            "  $ oneib daemons\n",
+    .help =
+        "usage: oneib daemons [--json]\n       oneib daemons forget [--force] [--json] "
+        "ADDRESS\n\nA line for each oneibd that has entered itself into the ledger: where nodes "
+        "reach\nit, and its two public keys. The front-end's remotes bring it to nodes, as the "
+        "file\netc/oneib/daemons there; install.sh --frontend writes that.\n\nforget: removes the "
+        "oneibd at ADDRESS from the ledger: its host is retired, or\n        its keys were "
+        "disclosed. Nodes stop believing it when the remotes\n        without it have reached "
+        "them.\n\n  --force  forget one whose address answers\n\nexample:\n  $ oneib daemons\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
     .words_max = 2,
     .run = run_daemons,

@@ -111,7 +111,7 @@ static int ask(struct work *work, struct oneib_error *err)
             return -1;
     }
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "the ledger is written again and again by somebody else");
+                      "another writer keeps changing the ledger: try again");
 }
 
 /* ---- what is answered ------------------------------------------------------------------------ */
@@ -171,12 +171,11 @@ static bool has_succeeded(const struct work *work)
 static const char *state_shown(const struct work *work, const struct oneib_ledger_fenced_port *port)
 {
     static const char *const shown[] = {
-        [ONEIB_FENCE_ASKED] = ("nobody has looked at it: does oneibd run beside the master subnet "
-                               "manager?"),
+        [ONEIB_FENCE_ASKED] =
+            ("not examined yet: does oneibd run beside the master subnet manager?"),
         [ONEIB_FENCE_DOWN] = "down",
-        [ONEIB_FENCE_GONE] =
-            ("NOT CLOSED, it is not on the fabric, and nobody knows where it would "
-             "be linked (fence-port-gone)"),
+        [ONEIB_FENCE_GONE] = ("NOT CLOSED, it is not on the fabric, and its switch port is unknown "
+                              "(fence-port-gone)"),
         [ONEIB_FENCE_UP] = "UP, it cannot be disabled",
         [ONEIB_FENCE_SILENT] = "UNKNOWN, not all of the fabric answers",
         [ONEIB_FENCE_SHARED] = "NOT CLOSED, another host reports it too (fence-port-shared)",
@@ -212,7 +211,7 @@ static const char *outcome_shown(const struct work *work)
                            "this switches no power off."
                          : "is NOT fenced: do not start its VMs elsewhere.";
     if (succeeded)
-        return "is fenced no more.";
+        return "is no longer fenced.";
     return work->wish == ONEIB_FENCE_LIFT
                ? "is still fenced, until its oneib-node reports that no VM has a VF: see that "
                  "it runs there, and end the VMs from before the fence ('virsh list')."
@@ -282,8 +281,8 @@ static int check_has_ports(const struct work *work, struct oneib_error *err)
         oneib_ledger_fence(ledger_of(work), work->pick.host_id))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s reports no port (IB_HCA), though it had InfiniBand: nobody can say which "
-                      "ports are its own; pull its cables",
+                      "%s reports no port (IB_HCA), though it had InfiniBand: its ports are "
+                      "unknown; pull its cables",
                       host_of(work).text);
 }
 

@@ -217,7 +217,7 @@ static int print(const struct oneib_run *run, const struct oneib_inventory *inve
         return oneib_hca_json_write(inventory, repaired, err);
     oneib_print_findings(run, &inventory->findings);
     if (repaired >= 0)
-        oneib_print_note("%" PRId64 " virtual function%s put right", repaired,
+        oneib_print_note("%" PRId64 " virtual function%s repaired", repaired,
                          repaired == 1 ? " was" : "s were");
     return print_tables(run, inventory, err);
 }
@@ -281,7 +281,7 @@ static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *
 
 const struct oneib_verb oneib_verb_hca = {
     .name = "hca",
-    .summary = "this host's adapters and virtual functions, and who has them",
+    .summary = "this host's adapters and virtual functions, and their use",
     .help = "usage: oneib hca [--repair] [--trust FILE] [--json]\n"
             "\n"
             "Looks at the adapters of the host it runs on, and asks its service oneib-node\n"
@@ -296,7 +296,7 @@ const struct oneib_verb oneib_verb_hca = {
             "            has no more, finish what a migration could not, and plug in what\n"
             "            running VMs lack; then look again\n"
             "  --trust FILE\n"
-            "            as root: have oneib-node believe the daemons in FILE, a line ADDRESS\n"
+            "            as root: have oneib-node trust the daemons in FILE, a line ADDRESS\n"
             "            CURVE SIGN each, instead of those that it was told first\n"
             "\n"
             "example:\n"

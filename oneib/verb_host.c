@@ -342,7 +342,7 @@ const struct oneib_verb oneib_verb_host = {
         "        their ports.\n"
         "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
         "        owned it before: the adapter was moved.\n"
-        "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
+        "forget: HOST will never return: the P_Keys reserved for it are released, and its\n"
         "        service's key is forgotten.\n"
         "\n"
         "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"

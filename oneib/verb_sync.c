@@ -113,8 +113,7 @@ static int adopt(struct work *work, bool force, struct oneib_error *err)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "one.writer is false here: adopt where it is true");
     if (!snapshot->ledger_lost)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the ledger is as it should be: there is nothing to adopt");
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "the ledger is complete: nothing to adopt");
     if (oneib_ledger_overwrite(reading->session.one, &snapshot->kept, &snapshot->adopted, err) < 0)
         return -1;
     work->adopted = true;

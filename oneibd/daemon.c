@@ -334,13 +334,13 @@ static void judge_stream(struct oneib_daemon *daemon)
         return;
     case ONEIB_STREAM_HEALTH_LOST:
         oneib_log(ONEIB_LOG_WARNING,
-                  "VMs change, and %s does not say so: everything is polled every %u ms (or "
+                  "VMs change without events from %s: everything is polled every %u ms (or "
                   "seldomer, if that takes long) until it does; is oned's hook manager well?",
                   daemon->config.one.events, daemon->config.daemon.poll_preparing_ms);
         oneib_poll_schedule_distrust(&daemon->schedule, now);
         return;
     case ONEIB_STREAM_HEALTH_REGAINED:
-        oneib_log(ONEIB_LOG_INFO, "%s tells what changes again", daemon->config.one.events);
+        oneib_log(ONEIB_LOG_INFO, "events from %s arrive again", daemon->config.one.events);
         daemon->queue.everything = true;
         oneib_poll_schedule_event(&daemon->schedule, now);
         return;
@@ -400,7 +400,7 @@ static void await_stream(struct oneib_daemon *daemon)
 static void works_again(struct oneib_daemon *daemon)
 {
     if (daemon->report.last_error[0])
-        oneib_log(ONEIB_LOG_INFO, "works again; it was: %s", daemon->report.last_error);
+        oneib_log(ONEIB_LOG_INFO, "recovered from: %s", daemon->report.last_error);
     daemon->report.last_error[0] = '\0';
 }
 

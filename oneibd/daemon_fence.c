@@ -158,7 +158,7 @@ static void log_step(const struct oneib_daemon *daemon, const struct oneib_fence
                   ? "disabled"
                   : (step->act == ONEIB_FENCE_ENABLE && step->state == ONEIB_FENCE_UP
                          ? "enabled again"
-                         : "it does not do what it is told"));
+                         : "the setting had no effect"));
 }
 
 /* ---- doing ----------------------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_
     if (remember(daemon, err) < 0)
         return oneib_wrap(err, "remembering which hosts are fenced");
     if (reopen_what_was_lifted(daemon, err) < 0)
-        return oneib_wrap(err, "opening ports of hosts that are fenced no more");
+        return oneib_wrap(err, "enabling ports of hosts that are no longer fenced");
     if (!is_ours(daemon) || !daemon->fabric || !daemon->snapshot.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, &looked, err);

@@ -483,11 +483,11 @@ static void note_unsigned(struct oneib_daemon *daemon)
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written)
-            oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_INVALID,
-                                "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
-                                "nobody knows which P_Keys it may hold: none that rests is given "
-                                "again",
-                                oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text);
+            oneib_findings_note(
+                &daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_INVALID,
+                "%s: IB_KEYS is not what an oneibd of the ledger has written, so the P_Keys that "
+                "it may hold are unknown: no quarantined P_Key is released",
+                oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -175,8 +175,8 @@ static void believe_news(struct oneib_host_keys_entry *entry,
         return;
     }
     oneib_log(ONEIB_LOG_WARNING,
-              "host %" PRIu32 ": IB_KEYS is not what oneibd has written, and counts for nothing: "
-              "somebody may forge what its probe reports",
+              "host %" PRIu32 ": IB_KEYS is not what oneibd has written, and is ignored: its "
+              "monitoring messages may be forged",
               host->id);
 }
 

@@ -106,7 +106,7 @@ static struct oneib_daemon_role role_now(const struct oneib_post *post)
 static void tell(struct oneib_post *post, const struct oneib_error *failure)
 {
     if (failure->code != ONEIB_ERROR_NONE && strcmp(failure->text, post->failure.text) != 0)
-        oneib_log(ONEIB_LOG_ERROR, "nodes are not told what is granted: %s", failure->text);
+        oneib_log(ONEIB_LOG_ERROR, "grants not delivered to the nodes: %s", failure->text);
     post->failure = *failure;
 }
 

@@ -112,7 +112,7 @@ static void note_failures(const struct oneib_daemon *daemon, struct oneib_findin
     note_failure(&daemon->levels_error, ONEIB_FINDING_LEVELS_UNREAD,
                  "multicast groups and service levels could not be looked at", findings);
     note_failure(&daemon->links_error, ONEIB_FINDING_LINKS_UNWRITTEN,
-                 "the scheduler's placer is not told of links", findings);
+                 "links not written for the scheduler's placer", findings);
 }
 
 static void report(struct oneib_daemon *daemon, const struct oneib_verification *verification)

@@ -38,9 +38,9 @@ static int check_whose(const struct oneib_vmm *vmm, const struct oneib_devices *
             continue;
         oneib_pci_format(&record->vf, address);
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the document to deploy of VM %" PRIu32 " names %s, a virtual function "
-                          "that is another VM's ('oneib hca'): somebody has put it into RAW, or "
-                          "markup into what the template says; remove it there",
+                          "the document to deploy of VM %" PRIu32
+                          " names %s, a virtual function that is another VM's ('oneib hca'): it "
+                          "comes from RAW, or from markup in the template; remove it there",
                           vmm->vm->id, address);
     }
     return 0;
@@ -96,7 +96,7 @@ static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct one
     for (size_t i = 0; i < plan->count; i++)
         vfs[i] = plan->nics[i].vf;
     if (vmm->vm->wants_hpc && oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
-        return oneib_wrap(err, "VM %" PRIu32 ": nobody knows which cores are taken", vmm->vm->id);
+        return oneib_wrap(err, "VM %" PRIu32 ": which cores are taken is unknown", vmm->vm->id);
     const int outcome = oneib_vmm_tune(live, vmm->upstream.input, vmm->upstream.input_length,
                                        vmm->vm->wants_hpc, vfs, plan->count, tuned, lock, err);
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;

@@ -161,8 +161,8 @@ static void move_one(struct oneib_live *live, const struct running *running,
     const struct oneib_cpu_set places = places_of(running, coming, domain);
     if (oneib_cpu_set_is_empty(&places))
         oneib_fail(&failure, ONEIB_ERROR_REFUSED,
-                   "VMs with IB_HPC have all cores of this host, and leave none for those that "
-                   "nobody has pinned: these run on all of them");
+                   "VMs with IB_HPC have all cores of this host, and leave none for VMs that are "
+                   "not pinned, which run on all of them");
     if (move(live, domain, oneib_cpu_set_is_empty(&places) ? &running->host->floating : &places,
              &running->host->floating, &failure) == 0 &&
         failure.code == ONEIB_ERROR_NONE)
@@ -178,7 +178,7 @@ static int check_some_are_left(const struct running *running, const struct comin
     if (!coming || !oneib_cpu_set_is_empty(&places))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "it would leave no core of this host for VMs that nobody has pinned, which "
+                      "it would leave no core of this host for VMs that are not pinned, which "
                       "node.hpc_cores = \"keep_off\" keeps off its cores");
 }
 
@@ -219,7 +219,7 @@ static int fail_floating(const struct running *running, const struct coming *com
     if (names.length == 0)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "its cores would not be its own: nobody has pinned %s; " REMEDY, names.data);
+                      "it would share its cores: %s is not pinned; " REMEDY, names.data);
 }
 
 static int fail_to_float(const struct running *running, const struct oneib_domain_threads *coming,
@@ -233,10 +233,10 @@ static int fail_to_float(const struct running *running, const struct oneib_domai
     }
     if (names.length == 0)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "nobody has pinned it, and it would run on cores that %s has to itself "
-                      "(IB_HPC); " REMEDY,
-                      names.data);
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "it is not pinned, and would run on cores that %s has to itself (IB_HPC); " REMEDY,
+        names.data);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

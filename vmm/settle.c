@@ -25,7 +25,7 @@ static int lock_and_admit(const struct oneib_vmm *vmm, const char *xml, size_t l
     if (*lock < 0 && oneib_cores_lock(lock, err) < 0)
         return oneib_wrap(err, "waiting for other VMs that are started");
     if (oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
-        return oneib_wrap(err, "nobody knows who has which cores");
+        return oneib_wrap(err, "which VM has which cores is unknown");
     return admit(vmm, live, xml, length, err);
 }
 
@@ -63,6 +63,6 @@ void oneib_vmm_settle(const struct oneib_vmm *vmm)
     if (vmm->config->node.hpc_cores != ONEIB_HPC_CORES_KEEP_OFF ||
         lock_and_settle(vmm, &failure) == 0)
         return;
-    oneib_wrap(&failure, "keeping VMs that nobody has pinned off cores of VMs with IB_HPC");
+    oneib_wrap(&failure, "keeping VMs that are not pinned off cores of VMs with IB_HPC");
     oneib_plug_warn(vmm->warnings, &failure);
 }

@@ -61,7 +61,7 @@ static void say_unknown(struct oneib_work *work, const struct oneib_network *net
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     oneib_findings_note(
         work->findings, ONEIB_FINDING_CLASS_UNKNOWN,
-        "%s is to be of a class%s%s%s that qos.classes do not have: it gets no service level",
+        "%s asks for a class%s%s%s that qos.classes do not define: it gets no service level",
         oneib_name_network(work, network->id).text, rules->class_invalid ? "" : " \"",
         rules->class_invalid ? "" : rules->qos_class, rules->class_invalid ? "" : "\"");
 }
@@ -72,10 +72,10 @@ static void say_ignored(struct oneib_work *work, const struct oneib_network *net
     const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
     if (!network->qos_class[0] || (rules && strcmp(network->qos_class, rules->qos_class) == 0))
         return;
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED,
-        "%s says IB_CLASS, which does not count: %s", oneib_name_network(work, network->id).text,
-        rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
+    oneib_findings_note(work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED,
+                        "%s: IB_CLASS is ignored: %s", oneib_name_network(work, network->id).text,
+                        rules ? "a reservation has its parent's value"
+                              : "the network is not oneadmin's");
 }
 
 /* Its partition may have members, and its group the level that it was made with. */

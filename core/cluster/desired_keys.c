@@ -62,11 +62,10 @@ static void entitle_nested(struct oneib_work *work, const struct oneib_network *
 
 static void say_unproven(struct oneib_work *work, const struct oneib_network *network)
 {
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_NETWORK_UNPROVEN,
-        "%s is not of the group oneadmin, and no reservation that a network of that group leases "
-        "addresses to: it gets no members",
-        oneib_name_network(work, network->id).text);
+    oneib_findings_note(work->findings, ONEIB_FINDING_NETWORK_UNPROVEN,
+                        "%s is neither of the group oneadmin nor a reservation to which a network "
+                        "of that group leases addresses: it gets no members",
+                        oneib_name_network(work, network->id).text);
 }
 
 /* The ledger knows a parent that was InfiniBand before somebody switched it, and a reservation that
@@ -82,8 +81,7 @@ static void say_of_another_driver(struct oneib_work *work, const struct oneib_ne
 {
     oneib_findings_note(
         work->findings, ONEIB_FINDING_NETWORK_UNPROVEN,
-        "%s says that it is InfiniBand, and %s, whose reservation it is, never was: it gets no "
-        "members",
+        "%s has the InfiniBand driver, and its parent %s never had it: it gets no members",
         oneib_name_network(work, network->id).text,
         oneib_name_network(work, network->parent_id).text);
 }
@@ -103,10 +101,10 @@ static void say_what_is_in_doubt(struct oneib_work *work, const struct oneib_net
 static void say_reserved(struct oneib_work *work, const struct oneib_network *network,
                          oneib_pkey pkey)
 {
-    oneib_findings_note(work->findings, ONEIB_FINDING_PKEY_RESERVED,
-                        "%s has P_Key 0x%04x (VLAN_ID %u), which a "
-                        "static partition of the operator's has: it gets no members",
-                        oneib_name_network(work, network->id).text, pkey, pkey);
+    oneib_findings_note(
+        work->findings, ONEIB_FINDING_PKEY_RESERVED,
+        "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition uses: it gets no members",
+        oneib_name_network(work, network->id).text, pkey, pkey);
 }
 
 static bool may_be_entitled(const struct oneib_work *work, size_t index)
@@ -198,19 +196,20 @@ void oneib_entitle(struct oneib_work *work)
 
 static void say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    oneib_findings_note(work->findings, ONEIB_FINDING_NIC_UNLEASED,
-                        "%s says that it is of %s"
-                        ", and that network leases it no address: it gets nothing",
-                        oneib_name_nic(work, attachment).text,
-                        oneib_network_id_shown(work->cloud, attachment->network_id).text);
+    oneib_findings_note(
+        work->findings, ONEIB_FINDING_NIC_UNLEASED,
+        "%s says that it is of %s, and that network leases it no address: it gets no membership",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
 static void say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment)
 {
-    oneib_findings_note(work->findings, ONEIB_FINDING_NETWORK_MISSING,
-                        "%s is of %s, which is gone, or not InfiniBand any more: it gets nothing",
-                        oneib_name_nic(work, attachment).text,
-                        oneib_network_id_shown(work->cloud, attachment->network_id).text);
+    oneib_findings_note(
+        work->findings, ONEIB_FINDING_NETWORK_MISSING,
+        "%s is in %s, which does not exist or is no longer InfiniBand: it gets no membership",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
 static bool has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment)

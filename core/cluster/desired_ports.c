@@ -97,7 +97,7 @@ static void examine_port(struct oneib_work *work, const struct oneib_hca_port *h
         return;
     if (!oneib_guid_is_foreign(work, port->guid)) {
         refuse_port(work, port, ONEIB_FINDING_PORT_GUID_SITE, ONEIB_VIOLATION,
-                    "its GUID is no adapter's, but one of those that oneib gives to VFs");
+                    "its GUID is not an adapter's but one that oneib gives to VFs");
         return;
     }
     if (hca_port->driver == ONEIB_HCA_MLX4)
@@ -172,14 +172,14 @@ static void say_no_port(struct oneib_work *work, const struct oneib_network *net
     append_wish(&wish, network);
     if (binding->host_id == ONEIB_NO_ID) {
         oneib_findings_note_with(work->findings, ONEIB_FINDING_HCA_MISSING, severity, NULL,
-                                 "VMs of %s should be on a host, and their documents name none",
+                                 "VMs of %s run, and their documents name no host",
                                  oneib_name_network(work, network->id).text);
         return;
     }
     if (answer == ONEIB_PORT_AMBIGUOUS) {
         oneib_findings_note_with(
             work->findings, ONEIB_FINDING_HCA_AMBIGUOUS, severity, NULL,
-            "%s has more than one port that %s (%s) may mean: its VMs get none there",
+            "%s has more than one port that matches %s (%s): its VMs get none there",
             oneib_name_host(work, binding->host_id).text,
             oneib_name_network(work, network->id).text, wish.data);
         return;

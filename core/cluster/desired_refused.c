@@ -21,18 +21,17 @@ void oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *
 
 void oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network)
 {
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_LIMITED_REFUSED,
-        "%s has limited members, and this release of UFM makes full members of them: they get "
-        "nothing",
-        oneib_name_network(work, network->id).text);
+    oneib_findings_note(work->findings, ONEIB_FINDING_LIMITED_REFUSED,
+                        "%s has limited members, and this release of UFM makes full members of "
+                        "them: they get no membership",
+                        oneib_name_network(work, network->id).text);
 }
 
 /* A member that is no GUID, both full and limited, or of a membership that is not kept. */
 static const char *fault_of_member(const struct oneib_work *work, const struct oneib_member *member)
 {
     if (member->kind != ONEIB_MEMBER_GUID)
-        return "has members that are no GUIDs";
+        return "has members that are not GUIDs";
     if (member->membership == ONEIB_BOTH)
         return "has members that are both full and limited";
     if (member->membership == ONEIB_LIMITED && work->policy->no_limited)

@@ -90,10 +90,10 @@ static void say_ignored(struct oneib_work *work, const struct oneib_network *net
     const char *attribute = rules == network ? NULL : ignored(network, rules);
     if (!attribute || network->other_driver)
         return;
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED, "%s says %s, which does not count: %s",
-        oneib_name_network(work, network->id).text, attribute,
-        rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
+    oneib_findings_note(work->findings, ONEIB_FINDING_ATTRIBUTE_IGNORED, "%s: %s is ignored: %s",
+                        oneib_name_network(work, network->id).text, attribute,
+                        rules ? "a reservation has its parent's value"
+                              : "the network is not oneadmin's");
 }
 
 void oneib_collect_statics(struct oneib_work *work)

@@ -92,8 +92,8 @@ static void say_one(struct oneib_work *work, const struct oneib_network *network
                             "the network had one");
     oneib_findings_note_with(
         work->findings, ONEIB_FINDING_NETWORK_SWITCHED, ONEIB_WARNING, fix.data,
-        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs that run "
-        "with it keep what they have; others get no InfiniBand from it",
+        "%s is no longer an InfiniBand network: its VN_MAD is \"%s\". VMs that run with it keep "
+        "what they have; others get no InfiniBand from it",
         oneib_name_network(work, network->id).text, driver.data);
 }
 
@@ -111,8 +111,8 @@ void oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attac
     oneib_text_append(&fix, "; then start the VM again");
     oneib_findings_note_with(
         work->findings, ONEIB_FINDING_NETWORK_SWITCHED, ONEIB_WARNING, fix.data,
-        "%s is of %s, which is no InfiniBand network any more, and comes to a host where that "
-        "network's P_Key is not in force: it gets nothing",
+        "%s is in %s, which is no longer an InfiniBand network, and moves to a host where that "
+        "network's P_Key is not in force: it gets no membership",
         oneib_name_nic(work, attachment).text,
         oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }

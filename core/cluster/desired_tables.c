@@ -128,12 +128,12 @@ static bool any_is_full(const struct wish *wishes, size_t count)
 
 static void say_refused(struct oneib_work *work, const struct wish *wish, const char *names)
 {
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_MEMBERSHIP_REFUSED,
-        "%s has one entry for P_Key 0x%04x of %s, and full members: users have made limited, and "
-        "get nothing there: %s",
-        oneib_name_port(work, wish->guid).text, wish->pkey,
-        oneib_name_network(work, work->cloud->networks[wish->cluster].id).text, names);
+    oneib_findings_note(work->findings, ONEIB_FINDING_MEMBERSHIP_REFUSED,
+                        "%s has one entry for P_Key 0x%04x of %s, and full members: those that "
+                        "users made limited get no membership there: %s",
+                        oneib_name_port(work, wish->guid).text, wish->pkey,
+                        oneib_name_network(work, work->cloud->networks[wish->cluster].id).text,
+                        names);
 }
 
 /* Users can write that a NIC of theirs is limited. In a partition that they share with others it
@@ -283,8 +283,8 @@ static void say_narrowed(struct oneib_work *work, const struct entry *entry)
     append_host(work, &host, entry);
     oneib_findings_note(
         work->findings, ONEIB_FINDING_MEMBERSHIP_NARROWED,
-        "port 0x%016" PRIx64 "%s has one entry for P_Key 0x%04x of %s"
-        ", and one of those there is limited: limited are also %s",
+        "port 0x%016" PRIx64
+        "%s has one entry for P_Key 0x%04x of %s, and one member there is limited: so are %s",
         entry->wishes->guid, host.data, entry->wishes->pkey,
         oneib_name_network(work, work->cloud->networks[entry->wishes->cluster].id).text,
         names.data);

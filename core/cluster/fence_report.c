@@ -11,9 +11,9 @@ struct trouble {
 };
 
 static const struct trouble troubles[] = {
-    [ONEIB_FENCE_ASKED] = {ONEIB_FINDING_FENCE_WAITS, "nobody has looked at it yet"},
+    [ONEIB_FENCE_ASKED] = {ONEIB_FINDING_FENCE_WAITS, "oneibd has not examined it yet"},
     [ONEIB_FENCE_GONE] = {ONEIB_FINDING_FENCE_PORT_GONE,
-                          "it is not on the fabric, and where it would be linked nobody knows"},
+                          "it is not on the fabric, and its switch port is unknown"},
     [ONEIB_FENCE_UP] = {ONEIB_FINDING_FENCE_OPEN, "its switch's port does not stay disabled"},
     [ONEIB_FENCE_SILENT] = {ONEIB_FINDING_FENCE_OPEN, "its switch's port does not answer"},
     [ONEIB_FENCE_SHARED] = {ONEIB_FINDING_FENCE_PORT_SHARED,
@@ -26,8 +26,8 @@ static const struct trouble troubles[] = {
          "the default partition, or in a partition of the operator's and in no "
          "cluster"},
     [ONEIB_FENCE_UNPROVEN] = {ONEIB_FINDING_FENCE_PORT_UNPROVEN,
-                              "only IB_HCA of the host names it, which monitoring may have been "
-                              "told by anybody; its oneib-node has never reported it"},
+                              "only IB_HCA of the host names it, which can be forged; its "
+                              "oneib-node has never reported it"},
 };
 
 static void report_port(const struct oneib_cloud *cloud,

@@ -159,12 +159,11 @@ static void say_no_vf(struct work *work, const struct oneib_attachment *attachme
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, attachment->vm_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
-    oneib_findings_note(
-        work->findings, ONEIB_FINDING_VF_NOT_GIVEN,
-        "VM %u NIC %u is a PCI device of %s that PCI_DEVICES does not give to this VM: it "
-        "gets nothing there",
-        attachment->vm_id, attachment->nic_id,
-        oneib_host_id_shown(work->input->cloud, host_id).text);
+    oneib_findings_note(work->findings, ONEIB_FINDING_VF_NOT_GIVEN,
+                        "VM %u NIC %u is a PCI device of %s that PCI_DEVICES does not give to this "
+                        "VM: it gets no VF there",
+                        attachment->vm_id, attachment->nic_id,
+                        oneib_host_id_shown(work->input->cloud, host_id).text);
 }
 
 /* Where the GUID of a NIC is that migrates. */
@@ -626,7 +625,7 @@ static void say_too_many(struct work *work, uint32_t host_id, size_t count)
     oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
     oneib_findings_note(
         work->findings, ONEIB_FINDING_GRANTS_FULL,
-        "%s has %zu InfiniBand NICs, and a list has room for %d: those that came last get nothing",
+        "%s has %zu InfiniBand NICs, and a list has room for %d: the last ones get no VF",
         oneib_host_id_shown(work->input->cloud, host_id).text, count, ONEIB_GRANTS_MAX);
 }
 

@@ -122,7 +122,7 @@ static int check_free(const struct oneib_ledger *ledger, const struct oneib_ledg
     if (resting)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "P_Key 0x%04x for network %" PRIu32 ": it was network %" PRIu32
-                          "'s, and rests until no host can hold it any more",
+                          "'s, and is quarantined until no host can hold it",
                           entry->pkey, entry->network_id, resting->network_id);
     return 0;
 }
@@ -176,8 +176,8 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
         return -1;
     if (holder)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "P_Key 0x%04x rests, and network %" PRIu32 " has it", entry->pkey,
-                          holder->network_id);
+                          "P_Key 0x%04x is quarantined, and network %" PRIu32 " has it",
+                          entry->pkey, holder->network_id);
     insert_resting(ledger, entry);
     return 0;
 }

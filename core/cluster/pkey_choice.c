@@ -126,9 +126,9 @@ static void append_holder(struct oneib_work *work, const struct key_use *use,
     else if (use->hold == IN_FORCE)
         oneib_text_append(text, "is in force for others");
     else if (use->network_id == ONEIB_NO_ID)
-        oneib_text_append(text, "a host may hold still");
+        oneib_text_append(text, "a host may still hold");
     else
-        oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
+        oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may still hold",
                           use->network_id);
 }
 
@@ -449,11 +449,10 @@ static void find_lost_hosts(struct oneib_work *work, bool *any)
             continue;
         *any = true;
         oneib_text_printf(&fix, "when it is off for good: oneib host forget %" PRIu32, id);
-        oneib_findings_note_with(
-            work->findings, ONEIB_FINDING_HOST_GONE, ONEIB_WARNING, fix.data,
-            "%s is not in OpenNebula any more, and may still hold P_Keys: none "
-            "that was in use is given again",
-            oneib_name_host(work, id).text);
+        oneib_findings_note_with(work->findings, ONEIB_FINDING_HOST_GONE, ONEIB_WARNING, fix.data,
+                                 "%s is not in OpenNebula any more, and may still hold P_Keys: no "
+                                 "P_Key that was in use is released",
+                                 oneib_name_host(work, id).text);
     }
 }
 

@@ -92,9 +92,9 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
     const struct oneib_host_attributes *item =
         oneib_host_attributes_of(&survey->attributes, host->id);
     if (oneib_ledger_fence(oneib_snapshot_ledger(survey->view->snapshot), host->id))
-        return "it is fenced: when its VMs of before are gone, 'oneib unfence'";
+        return "it is fenced: once its earlier VMs are gone, 'oneib unfence'";
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
-        return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
+        return "OpenNebula gets no monitoring from it: its last report may be stale (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
     if (awaits_acceptance(survey, host))

@@ -121,10 +121,10 @@ static void append_adopted(const struct plan *plan, struct oneib_text *text)
                           oneib_pkey_shown(entry->pkey).text);
     }
     for (size_t i = 0; ledger && i < ledger->resting_count; i++)
-        oneib_text_printf(text, "= P_Key %s rests: a host may hold it\n",
+        oneib_text_printf(text, "= P_Key %s is quarantined: a host may hold it\n",
                           oneib_pkey_shown(ledger->resting[i].pkey).text);
     if (plan->request->adopt && !ledger)
-        oneib_text_append(text, "the ledger is as it should be: there is nothing to adopt\n");
+        oneib_text_append(text, "the ledger is complete: nothing to adopt\n");
 }
 
 /* Tabs as blanks, for escaped they would make the file unreadable. */
@@ -176,7 +176,7 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
     case ONEIB_SEEN_FOREIGN:
         oneib_paint(text, color, ONEIB_BAD,
                     is_elsewhere(plan)
-                        ? "! %s  has P_Keys that oneib has not put there: only 'oneib sync "
+                        ? "! %s  has P_Keys that oneib did not put there: only 'oneib sync "
                           "--force' takes them over"
                         : "! %s  was not written by oneib: only 'oneib sync --force' replaces it",
                     path);
@@ -218,8 +218,8 @@ static void append_reload(const struct plan *plan, struct oneib_text *text)
     oneib_append_count(&count, plan->ports_to_reload, "port");
     oneib_paint(text, plan->request->color_out, ONEIB_CHANGED,
                 is_elsewhere(plan)
-                    ? "~ fabric  %s not as UFM says: it is to see to that"
-                    : "~ fabric  %s not as the file says: opensm is made to read it again",
+                    ? "~ fabric  %s not as in UFM: UFM is to correct it"
+                    : "~ fabric  %s not as in the file: opensm is made to read it again",
                 count.data ? count.data : "");
     oneib_text_append(text, "\n");
 }

@@ -59,8 +59,8 @@ static const char *reason(enum oneib_member_status member_status)
             ("the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
              "of these to other hosts, or raise pkeys.per_owner"),
         [ONEIB_MEMBER_STATUS_GIVES_WAY] =
-            ("it is limited by its own word, and others on its port are full members: start it "
-             "on another host, or take its IB_MEMBERSHIP away"),
+            ("it asks for limited membership, and others on its port are full members: start it on "
+             "another host, or remove its IB_MEMBERSHIP"),
         [ONEIB_MEMBER_STATUS_UNKNOWN_STATE] =
             ("the VM is in a state that this version of oneib does not know: it keeps what it "
              "has"),
@@ -99,10 +99,9 @@ static const char *standing_reason(const struct place *place)
             ("the fabric has no such port: look whether the host is up and cabled; it gets the "
              "key when it comes back"),
         [ONEIB_PORT_MUTE] =
-            "the port did not answer, so nothing is known of it: look at the host and its cable",
-        [ONEIB_PORT_UNSEEN] =
-            ("a virtual port's table cannot be read here, or while the VM migrates not be told "
-             "from the other host's: look in the VM"),
+            "the port did not answer, so its P_Keys are unknown: look at the host and its cable",
+        [ONEIB_PORT_UNSEEN] = ("the table of a virtual port cannot be read here, or cannot be told "
+                               "apart while the VM migrates: look in the VM"),
     };
     return place->left ? oneib_deviation_fix(place->left, place->daemon_runs)
                        : words[place->standing];

@@ -123,8 +123,8 @@ static void append_said_members(const struct said_members *said, struct oneib_te
 {
     if (!said->is_known)
         return;
-    oneib_text_printf(text, "UFM says, and nobody has verified: %zu of %zu virtual ports active",
-                      said->active, said->members);
+    oneib_text_printf(text, "virtual ports by UFM, not verified: %zu of %zu active", said->active,
+                      said->members);
     if (said->inactive > 0)
         oneib_text_printf(text, ", %zu not active", said->inactive);
     if (said->elsewhere > 0)
@@ -208,8 +208,7 @@ static void write_text(const struct comparison *comparison)
         oneib_append_note(&comparison->answer->err, "only ports were verified: %s",
                           comparison->view->heard_error->text);
     if (comparison->said_error.code)
-        oneib_append_note(&comparison->answer->err,
-                          "what UFM knows of virtual ports is not known: %s",
+        oneib_append_note(&comparison->answer->err, "UFM's virtual ports are unknown: %s",
                           comparison->said_error.text);
 }
 
@@ -261,8 +260,8 @@ static void judge_file(struct oneib_view *view)
         return;
     oneib_findings_note(
         view->findings, ONEIB_FINDING_PARTITIONS_UNREADABLE,
-        "%s %s: when opensm reads it next, it makes everybody a full member of "
-        "the default partition",
+        "%s %s: when opensm reads it next, it makes every port a full member of the default "
+        "partition",
         path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");
     oneib_findings_sort(view->findings);
 }
@@ -317,8 +316,7 @@ static int judge_switches(struct comparison *comparison, struct oneib_error *err
     if (keys.unanswered > 0)
         oneib_append_note(
             &comparison->answer->err,
-            "%zu questions about switches' ports were not answered: which P_Keys these "
-            "keep is known in part",
+            "%zu queries to switch ports were not answered: their P_Keys are known in part",
             keys.unanswered);
     oneib_findings_sort(view->findings);
     return 0;

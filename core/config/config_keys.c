@@ -65,7 +65,7 @@ static const char *check_ufm_url(const char *string)
     const char *host = string + strlen(scheme);
     if (strncmp(string, scheme, strlen(scheme)) == 0 && *host && !host[strcspn(host, "/?#@ ")])
         return NULL;
-    return "must be https://HOST or https://HOST:PORT: whoever asks UFM has to know that it is UFM";
+    return "must be https://HOST or https://HOST:PORT: its certificate proves that it is UFM";
 }
 
 /* As sm/ufm_release.h reads it, which this library does not know. */

@@ -49,8 +49,8 @@ static bool check_policy(const struct oneib_config *config, size_t classes, stru
     if (classes == 0)
         oneib_text_append(what, "is for clusters with service levels: define qos.classes, too");
     else if (config->sm.kind == ONEIB_SM_UFM)
-        oneib_text_append(what, "is a file of opensm's, and UFM reads none: take it out, or have "
-                                "sm.kind \"opensm\" or \"nvidia-opensm\"");
+        oneib_text_append(what, "is a file of opensm's, and UFM reads none: remove it, or set "
+                                "sm.kind to \"opensm\" or \"nvidia-opensm\"");
     else if (strcmp(path, config->opensm.partitions) == 0 ||
              strcmp(path, config->opensm.static_partitions) == 0)
         oneib_text_append(what, "must be a file of its own, neither opensm.partitions nor "

@@ -73,7 +73,7 @@ static int read_vf(const xmlNode *node, struct oneib_domain_device *device, stru
     if (device->has_vf)
         return fail_at(node, err, "has an alias of a VF that another one has too");
     if (!oneib_tree_is(node, "hostdev") || !oneib_device_takes_pci(node))
-        return fail_at(node, err, "has the alias of a VF but is none");
+        return fail_at(node, err, "has the alias of a VF but is not a VF");
     if (!oneib_device_source(node, &device->vf))
         return fail_at(node, err, "has the alias of a VF but names none");
     device->has_vf = true;
@@ -88,7 +88,7 @@ static int read_dummy(const xmlNode *node, struct oneib_domain_device *device,
     if (device->has_dummy)
         return fail_at(node, err, "has an alias of a dummy interface that another one has too");
     if (!oneib_tree_is(node, "interface") || !oneib_tree_has(node, "type", "ethernet"))
-        return fail_at(node, err, "has the alias of a dummy interface but is none");
+        return fail_at(node, err, "has the alias of a dummy interface but is not one");
     if (oneib_tree_count(node, "mac") != 1 || !mac ||
         !oneib_dummy_mac_decode(mac, &device->ipv4, &device->index))
         return fail_at(node, err, "has the alias of a dummy interface but not the MAC of one");

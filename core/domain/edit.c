@@ -272,8 +272,8 @@ static int refuse_our_aliases(const struct oneib_domain_description *description
     if (description->device_count == 0)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "the domain's document has an alias of oneib's for NIC %u already: somebody "
-                      "has put it into RAW; remove it there",
+                      "the domain's document has an alias of oneib's for NIC %u already: it comes "
+                      "from RAW; remove it there",
                       description->devices[0].nic_id);
 }
 

@@ -139,8 +139,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 static int fail_size(const xmlNode *node, struct oneib_error *err)
 {
-    return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "the domain's document has a size in <%s> that is none",
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document has an invalid size in <%s>",
                       (const char *)node->name);
 }
 
@@ -324,7 +323,7 @@ static int read_pin(const xmlNode *pin, uint32_t *vcpu, struct oneib_cpu_set *cp
     *cpus = (struct oneib_cpu_set){0};
     if (!text || !oneib_parse_decimal(text, VCPUS_MAX - 1, &number))
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "the domain's document has a <vcpupin> of no virtual core");
+                          "the domain's document has a <vcpupin> without a virtual core");
     *vcpu = (uint32_t)number;
     return add_cpus(oneib_tree_attribute(pin, "cpuset"), cpus, err);
 }

@@ -52,7 +52,7 @@ static int parse(const char *xml, size_t length, xmlDoc **document, struct oneib
     xmlFreeParserCtxt(parser);
     if (status < 0 || oneib_tree_is(xmlDocGetRootElement(*document), "domain"))
         return status;
-    return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document is no <domain>");
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document is not a <domain>");
 }
 
 int oneib_tree_parse(const char *xml, size_t length, xmlDoc **document, struct oneib_error *err)

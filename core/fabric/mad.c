@@ -393,7 +393,7 @@ static int finish(struct run *run, struct oneib_mad_slot *slot,
     }
     if (answer->error == ETIMEDOUT && run->port->interrupted && run->port->interrupted())
         return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                          "given up waiting for the fabric: oneib was told to stop");
+                          "stopped waiting for the fabric: oneib is ending");
     if (answer->error == ETIMEDOUT && slot->tries_left > 0)
         return send_slot(run->port, slot, err);
     slot->busy = false;

@@ -192,7 +192,7 @@ static int check_handler(pid_t pid, const char *status, struct oneib_error *err)
 {
     if (signal_mask(status, "\nSigIgn:\t") & SIGHUP_BIT)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "opensm (process %d) ignores SIGHUP, so it cannot be told to read its "
+                          "opensm (process %d) ignores SIGHUP, so it cannot be made to read its "
                           "partitions: it was started under nohup; start it as a service",
                           pid);
     if (!(signal_mask(status, "\nSigCgt:\t") & SIGHUP_BIT))

@@ -72,8 +72,8 @@ static int find_switch(struct near_switch *near, struct oneib_error *err)
             return 0;
     }
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                      "the SA's list of nodes arrived cut, and %s port %u hangs on no switch that "
-                      "could give one",
+                      "the SA's list of nodes was cut off, and %s port %u is linked to no switch "
+                      "that could replace it",
                       near->fabric->port.ca, near->fabric->port.number);
 }
 
@@ -138,17 +138,16 @@ int oneib_check_visibility(const struct oneib_subnet *subnet, oneib_guid own,
 {
     const struct oneib_subnet_port *port = oneib_subnet_find(subnet, own);
     if (!port)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "the SA's list of nodes lacks the very port that asked, 0x%016" PRIx64
-                          ": it is not whole",
-                          own);
+        return oneib_fail(
+            err, ONEIB_ERROR_PROTOCOL,
+            "the SA's list of nodes lacks the asking port 0x%016" PRIx64 ": it is incomplete", own);
     if (!port->answered || is_full_member(port))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "port 0x%016" PRIx64 " is a limited member of the default partition, and "
-                      "to such the SA does not show all ports: list it in "
-                      "default_partition.full_members on every machine that runs oneib, the "
-                      "master's first",
+                      "port 0x%016" PRIx64
+                      " is a limited member of the default partition, to which the SA does not "
+                      "show all ports: list it in default_partition.full_members on every machine "
+                      "that runs oneib, the master's first",
                       own);
 }
 

@@ -79,7 +79,7 @@ static struct oneib_mad_request sa_request(const struct oneib_fabric *fabric, ui
 static int sa_silent(const struct oneib_fabric *fabric, int error, struct oneib_error *err)
 {
     if (error == EPROTO)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the SA at LID %u answered nonsense",
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the SA at LID %u sent an invalid answer",
                           fabric->sm_lid);
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
                       "the subnet manager at LID %u does not answer SA queries: is %s port %u a "

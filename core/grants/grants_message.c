@@ -555,14 +555,14 @@ int oneib_grants_unpack(const void *bytes, size_t length, struct oneib_grants_me
     const unsigned version = (unsigned)take(&reader, 1);
     if (version != ONEIB_GRANTS_VERSION)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "a message of version %u, and not %d: bring oneibd and the services of "
-                          "nodes to one version",
+                          "message version %u instead of %d: install one version of oneib beside "
+                          "oneibd and on nodes",
                           version, ONEIB_GRANTS_VERSION);
     const unsigned kind = (unsigned)take(&reader, 1);
     take_zeros(&reader, 2);
     take_content(&reader, kind, message);
     if (!reader.wrong)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_INPUT, "a message of kind %u: %s is wrong", kind,
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "message of kind %u: invalid: %s", kind,
                       reader.wrong);
 }

@@ -279,7 +279,7 @@ static int take_daemon(const char *path, const struct oneib_secret *kept,
     struct key_file file = {kept->data, kept->data + kept->length};
     if (!is_secret(kept))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "%s holds oneibd's keys, and others may read it: if nobody has, chown it "
+                          "%s holds oneibd's keys, and others may read it: if no one has, chown it "
                           "to oneibd's user and chmod 0600, else remove it",
                           path);
     if (take_secret(&file, "curve=", secrets->curve) &&

@@ -29,8 +29,7 @@ static int read_text(const struct oneib_hca *hca, const struct oneib_port *port,
 static int fail_port(const struct oneib_hca *hca, const struct oneib_port *port, const char *name,
                      struct oneib_error *err)
 {
-    return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "%s port %u: its attribute %s does not read as it should", hca->name,
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "%s port %u: its attribute %s is invalid", hca->name,
                       port->number, name);
 }
 

@@ -34,9 +34,9 @@ static int parse_table(const char *path, const char *data, size_t length,
         return -1;
     }
     return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "%s is damaged: %s: no virtual function is handed out until root has mended "
-                      "that line, or removed it: what it stands for is then handed out again once "
-                      "it is closed and no domain has it",
+                      "%s is damaged: %s: no virtual function is handed out until root has "
+                      "corrected that line, or removed it: what it stands for is then handed out "
+                      "again once it is closed and no domain has it",
                       path, why.text);
 }
 
@@ -76,11 +76,11 @@ static int check_directory(int directory, const char *path, struct oneib_error *
     if (fstat(directory, &status) < 0)
         return oneib_fail_errno(err, errno, "examining the directory %s", path);
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return oneib_fail(
-            err, ONEIB_ERROR_REFUSED,
-            "the directory %s must be uid %u's and writable for nobody else: it is uid "
-            "%u's with mode %04o",
-            path, (unsigned)geteuid(), (unsigned)status.st_uid, (unsigned)(status.st_mode & 07777));
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the directory %s must belong to uid %u and be writable by no other "
+                          "user: it is uid %u's with mode %04o",
+                          path, (unsigned)geteuid(), (unsigned)status.st_uid,
+                          (unsigned)(status.st_mode & 07777));
     return 0;
 }
 
@@ -106,7 +106,7 @@ static int check_readable(const char *data, size_t length, void *context, struct
     (void)context;
     oneib_autovfs struct oneib_vf_table again;
     if (oneib_vf_table_parse(data, length, &again, err) < 0)
-        return oneib_wrap(err, "the new table of virtual functions is wrong and not written");
+        return oneib_wrap(err, "the new table of virtual functions is invalid and not written");
     return 0;
 }
 

@@ -141,8 +141,8 @@ static void take_list(struct oneib_inventory *inventory, struct oneib_service_li
 static void note_stale(struct oneib_inventory *inventory, const struct oneib_error *stale)
 {
     if (stale->code != ONEIB_ERROR_NONE)
-        oneib_findings_note(&inventory->findings, ONEIB_FINDING_GRANTS_STALE,
-                            "nothing new is opened: %s", stale->text);
+        oneib_findings_note(&inventory->findings, ONEIB_FINDING_GRANTS_STALE, "no VF is opened: %s",
+                            stale->text);
 }
 
 static void ask_service(struct oneib_inventory *inventory)

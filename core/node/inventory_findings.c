@@ -158,7 +158,7 @@ static void note_left_over(const struct judge *judge, const struct oneib_invento
         return;
     oneib_findings_note_with(judge->findings, ONEIB_FINDING_VF_NOT_CLOSED,
                              is_open ? ONEIB_VIOLATION : ONEIB_WARNING, NULL,
-                             "%s of %s is nobody's, but %s", vf, item->hca->name,
+                             "%s of %s belongs to no VM, but %s", vf, item->hca->name,
                              is_open ? "open" : "still has a GUID, or the subnet manager has one");
 }
 
@@ -174,8 +174,8 @@ static void note_unrecorded(const struct judge *judge, const struct oneib_invent
         judge->findings, ONEIB_FINDING_VF_UNRECORDED,
         "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
         item->hca->name, item->domain->vm_id,
-        item->state.closed ? "it is closed, and reaches nobody"
-                           : "it is open, and nobody closes it when its key changes");
+        item->state.closed ? "it is closed"
+                           : "it is open, and is not closed when its P_Key changes");
 }
 
 /* What an open VF is open to, if not to its key: an entry that is empty is the next tenant's.

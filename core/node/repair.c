@@ -27,7 +27,7 @@ static void take_result(struct repair *repair, int result, const struct oneib_pc
     }
     oneib_pci_format(vf, address);
     oneib_findings_note(&repair->inventory->findings, ONEIB_FINDING_REPAIR_FAILED,
-                        "%s could not be put right: %s", address, why->text);
+                        "%s could not be repaired: %s", address, why->text);
 }
 
 /* Asked, and waited for. */

@@ -140,8 +140,8 @@ static int check_endpoint(const char *endpoint, const char *source, struct oneib
                           source);
     if (memchr(host, '@', authority))
         return oneib_fail(err, ONEIB_ERROR_CONFIG,
-                          "oned's endpoint in %s has a user name in it: user and password belong "
-                          "into the file that one.auth_file or ONE_AUTH names",
+                          "oned's endpoint in %s has a user name in it: put user and password into "
+                          "the file that one.auth_file or ONE_AUTH names",
                           source);
     return 0;
 }

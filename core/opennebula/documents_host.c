@@ -300,7 +300,7 @@ static void note_keys(struct oneib_documents *documents, const struct host *host
 {
     oneib_documents_note_value(documents, ONEIB_FINDING_HOST_KEYS_INVALID, host->object.text,
                                "IB_KEYS", &host->keys,
-                               "is not a list of P_Keys: no key that rests is given again");
+                               "is not a list of P_Keys: no quarantined P_Key is released");
 }
 
 /* What it may hold. Of a list that is none nobody knows, and no key is believed to be nobody's. */

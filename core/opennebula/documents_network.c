@@ -341,7 +341,7 @@ static void judge_placement(const struct judged *judged)
             return;
         }
     note(judged, ONEIB_FINDING_PLACEMENT_INVALID, "IB_PLACEMENT", value,
-         "is none of pack, spread and any, it counts as pack");
+         "is not pack, spread or any, it counts as pack");
 }
 
 /* A copy: whatever somebody wrote there counts for nothing. */
@@ -442,7 +442,7 @@ static void judge_leases(const struct judged *judged)
     if (judged->values->invalid_leases == 0)
         return;
     oneib_findings_note(judged->documents->findings, ONEIB_FINDING_LEASE_INVALID,
-                        "%s: %zu of its leases say no address: who has them gets no InfiniBand",
+                        "%s: %zu of its leases have no address: their VMs get no InfiniBand",
                         judged->object.text, judged->values->invalid_leases);
 }
 
@@ -647,8 +647,8 @@ static void note_unreadable(struct oneib_documents *documents, uint32_t id,
 {
     const size_t first_finding = documents->findings->count;
     oneib_findings_note(documents->findings, ONEIB_FINDING_NETWORK_MALFORMED,
-                        "%s: its document is malformed, or too large: it gets no members, "
-                        "and its P_Key goes to nobody else",
+                        "%s: its document is malformed, or too large: it gets no members, and its "
+                        "P_Key is given to no other network",
                         network_called(id, values).text);
     oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_NETWORK, id);
 }

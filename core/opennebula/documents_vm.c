@@ -187,7 +187,7 @@ static bool has_room(struct oneib_documents *documents, struct vm *vm,
     if (documents->cloud->attachment_count - vm->first < NICS_MAX)
         return true;
     note_nic(documents, vm, ONEIB_FINDING_NICS_MANY, "NIC", "NIC_ID", &values[NIC_ID],
-             "is that of a further one than the 16 that a VM can have: it gets no InfiniBand");
+             "is beyond the 16 that a VM can have: it gets no InfiniBand");
     return false;
 }
 

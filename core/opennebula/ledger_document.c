@@ -18,7 +18,7 @@
 #define ADMINISTRATOR 0
 #define ADMINISTRATORS 0
 
-static const char fix[] = "look who changed it, then see 'oneib plan --adopt'";
+static const char fix[] = "find who changed it, then see 'oneib plan --adopt'";
 
 void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept)
 {
@@ -451,7 +451,7 @@ static void keep_several(struct oneib_kept_ledger *kept, uint32_t id)
     if (id > kept->highest_id)
         kept->highest_id = id;
     oneib_fail(&why, ONEIB_ERROR_INPUT,
-               "there is another one, document %" PRIu32 ", and nobody can say which one counts",
+               "there is another one, document %" PRIu32 ", and which one counts is unknown",
                kept->highest_id);
     keep_broken(kept, &why);
 }
@@ -627,11 +627,10 @@ static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger
         (kept->state == ONEIB_LEDGER_ABSENT ||
          (now.document_id == kept->document_id && oneib_ledger_equal(&now.ledger, &kept->ledger))))
         return 0;
-    return oneib_fail(
-        err, ONEIB_ERROR_REFUSED,
-        "somebody else has written the ledger since it was read, as 'oneib fence', "
-        "'oneib host' and the oneibd beside another subnet manager do; where it goes on for "
-        "long, is more than one oneibd the writer (one.writer)?");
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "another writer has changed the ledger since it was read, as 'oneib fence', "
+                      "'oneib host' and the oneibd beside another subnet manager do; if this goes "
+                      "on, is more than one oneibd the writer (one.writer)?");
 }
 
 static int make_document(struct oneib_one *one, const struct oneib_ledger *ledger, uint32_t *id,

@@ -203,7 +203,7 @@ static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_e
     const char *http = strstr(env->fault_string, http_words);
     const char *curl = strstr(env->fault_string, curl_words);
     if (is_interrupted(transport))
-        return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "given up: oneib was told to stop");
+        return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "stopped: oneib is ending");
     long code = http ? strtol(http + strlen(http_words), NULL, 10) : 0;
 
     const char *cause = curl ? curl + strlen(curl_words) : env->fault_string;
@@ -400,7 +400,7 @@ static xmlrpc_mem_block *exchange(struct oneib_transport *transport, xmlrpc_mem_
 {
     struct exchange exchange = {.transport = transport, .request = request};
     if (is_interrupted(transport)) {
-        oneib_fail(err, ONEIB_ERROR_TIMEOUT, "not asked: oneib was told to stop");
+        oneib_fail(err, ONEIB_ERROR_TIMEOUT, "not sent: oneib is ending");
         return NULL;
     }
     xmlrpc_env_init(&exchange.env);

@@ -92,8 +92,8 @@ int oneib_qos_policy_check(const char *data, size_t length,
     if (says_the_levels_of(&lines, table))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "the new QoS policy, at line %zu, does not say what was meant: it is not put "
-                      "into force; please report this with the output of 'oneib plan --json'",
+                      "the new QoS policy, at line %zu, is not what was to be written: it is not "
+                      "put into force; please report this with the output of 'oneib plan --json'",
                       lines.number);
 }
 

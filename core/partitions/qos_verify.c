@@ -62,10 +62,10 @@ static const struct kind {
      "did not say which tables they have: nothing is known of shares there"},
     {is_narrow, ONEIB_FINDING_QOS_LANES,
      "have fewer lanes in use, or shorter arbitration tables, than oneib.conf says (qos.vls, "
-     "qos.entries): what is promised does not hold there"},
+     "qos.entries): shares are not guaranteed there"},
     {maps_otherwise, ONEIB_FINDING_QOS_NOT_APPLIED, "map SLs to other lanes than the classes say"},
     {arbitrates_otherwise, ONEIB_FINDING_QOS_NOT_APPLIED,
-     "have another arbitration table than the classes say: shares are not as promised there"},
+     "have another arbitration table than the classes say: shares are not guaranteed there"},
 };
 
 static void name_port(const struct oneib_qos_port *port, size_t named, struct oneib_text *text)

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 
 #define START "'systemctl start oneib-node.socket' starts it, 'install.sh --node' installs it"
-#define RESTART "'systemctl restart oneib-node.service' has it be of the version of its callers"
+#define RESTART "'systemctl restart oneib-node.service' gives it its callers' version"
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 

@@ -73,7 +73,7 @@ static bool has_many_answers(const struct oneib_request *request)
 int oneib_client_unexpected(const struct oneib_answer *answer, struct oneib_error *err)
 {
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                      "oneib-node answered something else than it was asked for (%u)",
+                      "oneib-node sent another kind of answer than was requested (%u)",
                       answer->kind);
 }
 

@@ -21,7 +21,7 @@ static void take_text(char *to, const char *from, size_t size)
 
 static int fail(struct oneib_error *err, const char *what)
 {
-    return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is wrong", what);
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is invalid", what);
 }
 
 static bool ends(const char *text, size_t size)
@@ -48,7 +48,7 @@ static int check_frame(size_t length, size_t expected, uint32_t magic, struct on
                           expected);
     if (magic != ONEIB_MESSAGE_MAGIC)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "a message that does not begin as ours do: is it of another version?");
+                          "a message without oneib's header: is it of another version?");
     return 0;
 }
 
@@ -56,7 +56,7 @@ static int check_rest(const void *bytes, const void *packed, size_t length, stru
 {
     if (memcmp(bytes, packed, length) == 0)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_INPUT, "something is where the message has nothing");
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "unused bytes of the message are not zero");
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static int check_release(const struct oneib_request *request, struct oneib_error
 static int check_daemons(const struct oneib_request *request, struct oneib_error *err)
 {
     if (request->daemon_count == 0 || request->daemon_count > ONEIB_DAEMONS_MAX)
-        return fail(err, "how many daemons there are");
+        return fail(err, "the number of daemons");
     for (size_t i = 0; i < request->daemon_count; i++)
         if (!ends(request->daemons[i].address, ONEIB_ADDRESS_SIZE))
             return fail(err, "a daemon's address");
@@ -410,7 +410,7 @@ int oneib_answer_check(const void *bytes, size_t length, struct oneib_answer *an
     if (check_frame(length, sizeof taken, magic, err) < 0)
         return -1;
     if (!are_bools(bytes))
-        return fail(err, "what is yes or no");
+        return fail(err, "a boolean");
     memcpy(&taken, bytes, sizeof taken);
     if (check_answer(&taken, err) < 0)
         return -1;

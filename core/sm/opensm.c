@@ -148,8 +148,8 @@ static int check_what_was_written(const char *data, size_t length,
     if (oneib_partition_table_equal(&reread, meant))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "the new partitions file does not say what was meant: it is not put "
-                      "into force; please report this with the output of 'oneib plan --json'");
+                      "the new partitions file is not what was to be written: it is not put into "
+                      "force; please report this with the output of 'oneib plan --json'");
 }
 
 /* An operator's edit, or the newer file of another oneib, must not be lost to this older snapshot.
@@ -166,10 +166,10 @@ static int check_that_nobody_else_wrote(const struct oneib_sm *sm, const struct 
         return 0;
     if (!read && failure.code == ONEIB_ERROR_NOT_FOUND && !seen->data)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s is not what it was when it was looked at: somebody else writes it too; "
-                      "look at 'oneib plan' and try again",
-                      place(sm));
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "%s was changed since it was read, by another program: see 'oneib plan' and try again",
+        place(sm));
 }
 
 static int check_before_rename(const char *data, size_t length, void *context,

@@ -48,7 +48,7 @@ static void say_foreign(const struct oneib_sm *sm, struct oneib_findings *findin
 static void say_failed(const struct oneib_error *why, struct oneib_findings *findings)
 {
     oneib_findings_note(findings, ONEIB_FINDING_QOS_POLICY_NOT_WRITTEN,
-                        "the subnet manager is not told which service levels to refuse: %s",
+                        "the subnet manager does not get the service levels to refuse: %s",
                         why->text);
 }
 
@@ -111,7 +111,7 @@ static int check_before_rename(const char *data, size_t length, void *context,
         return -1;
     if (oneib_file_read(place(sm), POLICY_MAX_SIZE, &there, &size, &absent) == 0 &&
         !oneib_qos_policy_is_ours(there, size))
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s is somebody else's now", place(sm));
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s is no longer oneib's", place(sm));
     return 0;
 }
 

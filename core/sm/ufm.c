@@ -196,12 +196,11 @@ static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, stru
         first = seen->table.items[i].pkey;
         count++;
     }
-    return oneib_fail(
-        err, ONEIB_ERROR_REFUSED,
-        "UFM (%s) has %zu P_Keys from pkeys.first to pkeys.last (0x%04x to 0x%04x) that oneib has "
-        "not put there, 0x%04x for one: look at 'oneib plan', give oneib a range that is nobody "
-        "else's, or take them over with 'oneib sync --force'",
-        config->ufm.url, count, config->pkeys.first, config->pkeys.last, first);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "UFM (%s) has %zu P_Keys from pkeys.first to pkeys.last (0x%04x to 0x%04x) "
+                      "that oneib has not put there, 0x%04x for one: look at 'oneib plan', give "
+                      "oneib a range of its own, or take them over with 'oneib sync --force'",
+                      config->ufm.url, count, config->pkeys.first, config->pkeys.last, first);
 }
 
 static struct oneib_sm_limits limits(const struct oneib_sm *sm)

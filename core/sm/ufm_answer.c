@@ -216,8 +216,7 @@ static int read_keys(json_t *document, struct oneib_ufm_range range,
     {
         if (!parse_key(name, &pkey))
             return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                              "UFM's answer has a P_Key that is none, with %zu characters",
-                              strlen(name));
+                              "UFM's answer has an invalid P_Key of %zu characters", strlen(name));
         if (pkey == ONEIB_PKEY_DEFAULT)
             read_management(value, management);
         if (pkey < range.first || pkey > range.last)

@@ -113,7 +113,7 @@ static int write_heads(struct oneib_ufm_record *record, const char *path,
     oneib_partitions_render(heads, &text);
     oneib_ufm_record_clear(record);
     if (oneib_file_replace(path, text.data, text.length, MODE, NULL, NULL, err) < 0)
-        return oneib_wrap(err, "noting what is put into UFM");
+        return oneib_wrap(err, "recording what is put into UFM");
     *record = (struct oneib_ufm_record){
         .is_known = true, .is_there = true, .stamp = oneib_stamp_of(path), .heads = *heads};
     *heads = (struct oneib_partition_table){0};

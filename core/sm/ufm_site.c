@@ -16,12 +16,11 @@ static int get(const struct oneib_ufm_link *link, const char *path, struct oneib
         return 0;
     const long status = reply->status;
     oneib_ufm_reply_clear(reply);
-    return oneib_fail(err,
-                      status == 401 || status == 403 ? ONEIB_ERROR_AUTH : ONEIB_ERROR_UNREACHABLE,
-                      "UFM answers %ld when it is asked for %s%s", status, path,
-                      status == 401 || status == 403
-                          ? ": give ufm.secret of oneib.conf somebody who may read and write P_Keys"
-                          : "");
+    return oneib_fail(
+        err, status == 401 || status == 403 ? ONEIB_ERROR_AUTH : ONEIB_ERROR_UNREACHABLE,
+        "UFM answers %ld when it is asked for %s%s", status, path,
+        status == 401 || status == 403 ? ": name in ufm.secret a user who may read and write P_Keys"
+                                       : "");
 }
 
 static int read_release(const struct oneib_ufm_link *link, const struct oneib_config *config,
@@ -109,10 +108,10 @@ static void say_default(const struct oneib_ufm_site *site, const struct oneib_co
     if (full > 0) {
         oneib_fail(closed, ONEIB_ERROR_REFUSED,
                    "%zu ports are full members of the default partition (0x7fff) in UFM, port "
-                   "0x%016" PRIx64 " for one: whoever is one reaches every port",
+                   "0x%016" PRIx64 " for one: each of them reaches every port",
                    full, first);
         oneib_findings_note(findings, ONEIB_FINDING_UFM_DEFAULT_FULL,
-                            "%s; nobody is added to any partition", closed->text);
+                            "%s; no member is added to any partition", closed->text);
         return;
     }
     if (is_vouched(site, config))
@@ -120,7 +119,7 @@ static void say_default(const struct oneib_ufm_site *site, const struct oneib_co
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM does not say who is a full member of the default partition (0x7fff)");
     oneib_findings_note(findings, ONEIB_FINDING_UFM_DEFAULT_UNKNOWN,
-                        "%s; nobody is added to any partition", closed->text);
+                        "%s; no member is added to any partition", closed->text);
 }
 
 static void say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings *findings,
@@ -130,19 +129,18 @@ static void say_sa_key(const struct oneib_ufm_site *site, struct oneib_findings 
         return;
     oneib_fail(closed, ONEIB_ERROR_REFUSED,
                "UFM's sa_key is the default one, which every guest knows");
-    oneib_findings_note(findings, ONEIB_FINDING_UFM_SA_KEY,
-                        "%s: with it whoever asks is told of all partitions; nobody is added "
-                        "to any",
-                        closed->text);
+    oneib_findings_note(
+        findings, ONEIB_FINDING_UFM_SA_KEY,
+        "%s: with it every guest can read all partitions; no member is added to any", closed->text);
 }
 
 static void say_m_key(const struct oneib_ufm_site *site, struct oneib_findings *findings)
 {
     if (site->keys.m_key_per_port)
         return;
-    oneib_findings_note(findings, ONEIB_FINDING_UFM_M_KEY,
-                        "UFM gives all ports one M_Key: whoever is root on one host can "
-                        "learn it, and set the P_Keys of all");
+    oneib_findings_note(
+        findings, ONEIB_FINDING_UFM_M_KEY,
+        "UFM gives all ports one M_Key: root on one host can learn it, and set the P_Keys of all");
 }
 
 void oneib_ufm_site_judge(const struct oneib_ufm_site *site, const struct oneib_config *config,

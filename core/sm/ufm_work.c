@@ -64,10 +64,10 @@ static int check_that_nobody_else_changed(const struct oneib_ufm_link *link,
         return -1;
     if (!oneib_ufm_differs(&difference))
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "P_Key 0x%04x in UFM is not what it was when it was looked at: somebody else "
-                      "changes it too; look at 'oneib plan' and try again",
-                      request->pkey);
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "P_Key 0x%04x was changed in UFM since it was read: see 'oneib plan' and try again",
+        request->pkey);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

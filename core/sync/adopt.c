@@ -19,7 +19,7 @@ static int adopt_networks(const struct oneib_snapshot *snapshot, int64_t now,
         if (network)
             entry.owner = network->uid;
         if (oneib_ledger_give(ledger, &entry, err) < 0)
-            return oneib_wrap(err, "adopting what is in force");
+            return oneib_wrap(err, "adopting the P_Keys in force");
     }
     return 0;
 }
@@ -88,8 +88,9 @@ static int adopt_newer_key(const struct oneib_ledger_network *known, oneib_pkey 
     entry.pkey = pkey;
     entry.since = now;
     oneib_ledger_free_key(ledger, pkey);
-    return oneib_ledger_give(ledger, &entry, err) < 0 ? oneib_wrap(err, "adopting what is in force")
-                                                      : 0;
+    return oneib_ledger_give(ledger, &entry, err) < 0
+               ? oneib_wrap(err, "adopting the P_Keys in force")
+               : 0;
 }
 
 /* What is in force counts. Of a cluster that the ledger does not know the key rests: the network is

@@ -172,8 +172,7 @@ static int still_held(const struct step *step, const struct oneib_watch *watch,
                       " %s, so their new clusters stay "
                       "closed; see 'oneib verify'",
                       step->result->gave_up ? " was interrupted" : "", port->guid,
-                      port->answered ? "still holds what it should not"
-                                     : "does not say what it holds");
+                      port->answered ? "still holds a P_Key that it must not" : "does not answer");
 }
 
 /*

@@ -117,8 +117,7 @@ static void append_why_lost(const struct oneib_snapshot *snapshot, struct oneib_
         oneib_text_printf(text,
                           "the ledger of P_Keys (document %" PRIu32 ") has serial %" PRIu64
                           ", and oneibd has read %" PRIu64
-                          ": OpenNebula's database was put back, and it does not know which P_Keys "
-                          "were given since",
+                          ": OpenNebula's database was restored, and lacks the P_Keys given since",
                           snapshot->kept.document_id, snapshot->kept.ledger.serial,
                           snapshot->mark.serial);
 }
@@ -145,8 +144,8 @@ static int settle_ledger(const struct oneib_config *config, const struct oneib_s
     append_why_lost(snapshot, &why);
     if (snapshot->seen.state != ONEIB_SEEN_OURS && !adopt)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "%s; and %s, which would tell them, is not oneib's: nothing is changed; "
-                          "see 'oneib plan --adopt', then 'oneib sync --adopt'",
+                          "%s; and %s, from which they could be read, was not written by oneib: "
+                          "nothing is changed; see 'oneib plan --adopt', then 'oneib sync --adopt'",
                           why.data, oneib_sm_place(sm));
     return adopt_ledger(config, snapshot, err);
 }

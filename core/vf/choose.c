@@ -85,10 +85,10 @@ static int refuse(const struct oneib_grant *grant, const struct oneib_hca *hca,
         return oneib_vf_refuse(candidates, count, hca->name, err);
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&grant->vf, vf);
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s, virtual function %u of %s, cannot be had: %s; 'oneib hca' shows who has "
-                      "what",
-                      vf, candidates->index, hca->name, oneib_vf_use_name(candidates->use));
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "%s, virtual function %u of %s, cannot be assigned: %s; 'oneib hca' shows the assignments",
+        vf, candidates->index, hca->name, oneib_vf_use_name(candidates->use));
 }
 
 int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_grant *grant, int16_t numa_node,

@@ -85,7 +85,7 @@ static int find_new_place(struct have *have, struct oneib_error *err)
     if (oneib_hcas_find_port(&vfs->hcas, grant->device, grant->port, &place->hca, &port, err) < 0)
         return -1;
     if (place->hca->fault.code != ONEIB_ERROR_NONE)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s hands out no virtual function: %s",
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "no virtual function of %s can be assigned: %s",
                           place->hca->name, place->hca->fault.text);
     place->port = &place->hca->ports[port - place->hca->ports];
     return oneib_vfs_key_index(place, grant->pkey, grant->limited, &index, err);
@@ -130,7 +130,7 @@ static void end_waiting(struct oneib_vfs *vfs, struct oneib_vf_work *work)
 {
     if (work && work->has_next)
         oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED,
-                              "the virtual function that it was to get was asked for anew "
+                              "the virtual function that it was to get was requested anew "
                               "meanwhile, for the NIC that had it");
 }
 
@@ -248,7 +248,7 @@ static int check_not_taken(const struct have *have, struct oneib_error *err)
     if (oneib_vfs_may_be_others(giving->vfs, &giving->record))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "a libvirt domain that is not this VM's names its virtual function: it "
-                          "stays closed until that is mended");
+                          "stays closed until that is corrected");
     return 0;
 }
 
@@ -366,7 +366,7 @@ static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record
     if (work->has_next)
         end_waiting(vfs, work);
     else
-        oneib_vfs_wish_refused(vfs, work->wish, record, "it was asked for anew meanwhile");
+        oneib_vfs_wish_refused(vfs, work->wish, record, "a newer request replaced it");
     oneib_vfs_drop(vfs, &record->vf);
 }
 
@@ -498,7 +498,7 @@ static int have_first(struct have *have, struct oneib_error *err)
         return 0;
     }
     if (work)
-        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED, "it was asked for anew meanwhile");
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED, "a newer request replaced it");
     return have_new(have, err);
 }
 
@@ -534,8 +534,8 @@ static int check_fresh(struct have *have, struct oneib_error *err)
          is_as_wanted(have)))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "oneibd has not been heard for too long, and nothing is opened by what it "
-                      "said before: 'oneib check' here says what is missing");
+                      "no message from oneibd for too long: no VF is opened by its earlier grants; "
+                      "'oneib check' here says what is missing");
 }
 
 /* A VM that starts finds its VF in a domain that has its id and runs, and that was of another

@@ -130,8 +130,8 @@ static int fail_without_key(const struct oneib_vf_giving *giving, const struct o
 static int fail_stale(struct oneib_error *err)
 {
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                      "oneibd has not been heard for too long, and nothing is opened by what it "
-                      "said before: 'oneib check' here says what is missing");
+                      "no message from oneibd for too long: no VF is opened by its earlier grants; "
+                      "'oneib check' here says what is missing");
 }
 
 static int write_done(struct look *look, struct oneib_error *err)
@@ -187,7 +187,7 @@ static int check_granted(const struct look *look, struct oneib_error *err)
     if (look->giving->record.pkey != 0)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "oneibd has taken back what it had granted: 'oneib show' there says why");
+                      "oneibd has revoked the grant: 'oneib show' there says why");
 }
 
 /* As far as possible. */
@@ -242,7 +242,8 @@ int oneib_vfs_prepare(struct oneib_vf_giving *giving, uint32_t wish, bool *waits
 {
     struct look look = {.giving = giving, .work = begin_work(giving, wish)};
     if (!look.work)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "too much is under way on this host");
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "too many requests are in progress on this host");
     const int result = begin_with_guid(&look, err) < 0 ? -1 : go_on(&look, err);
     *waits = look.waits;
     if (result < 0 || !look.waits)

@@ -195,7 +195,8 @@ int oneib_vfs_begin_release(struct oneib_vfs *vfs, const struct oneib_pci *vf,
     }
     work = oneib_vfs_begin(vfs, vf, ONEIB_VF_RELEASE);
     if (!work)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "too much is under way on this host");
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "too many requests are in progress on this host");
     if (before.has_next) {
         work->wish = before.wish;
         work->has_next = true;

@@ -147,16 +147,16 @@ static void fail_late(const struct oneib_vfs *vfs, struct oneib_vf_ticket *ticke
     ticket->progress = ONEIB_VFS_FAILED;
     if (!work->is_closed)
         oneib_fail(&ticket->err, ONEIB_ERROR_TIMEOUT,
-                   "the virtual function could not be closed yet: it is tried again and again");
+                   "the virtual function could not be closed yet: retried automatically");
     else if (record && oneib_vfs_is_running_with(vfs, record))
         oneib_fail(&ticket->err, ONEIB_ERROR_TIMEOUT,
                    "the virtual function is closed, but not free yet: the VM's domain still has "
                    "it");
     else
         oneib_fail(&ticket->err, ONEIB_ERROR_TIMEOUT,
-                   "the virtual function is closed, but not free yet: the subnet "
-                   "manager has not let go of its GUID, which it does not while the "
-                   "GUID is in a multicast group; the adapter goes on asking");
+                   "the virtual function is closed, but not free yet: the subnet manager has not "
+                   "let go of its GUID, which it does not while the GUID is in a multicast group; "
+                   "the adapter keeps asking");
     oneib_pci_format(&work->vf, address);
     if (record)
         oneib_vfs_wrap(record, &ticket->err);

@@ -16,7 +16,7 @@ int oneib_vfs_check_domains(const struct oneib_vfs *vfs, struct oneib_error *err
     if (oneib_vfs_domains_known(vfs))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "nobody knows which virtual functions libvirt's domains have: %s",
+                      "the virtual functions of libvirt's domains are unknown: %s",
                       vfs->domains && vfs->domains->why.text[0] ? vfs->domains->why.text
                                                                 : "libvirt has not answered yet");
 }

@@ -64,8 +64,7 @@ int oneib_vfs_find_grant(const struct oneib_vfs *vfs, const struct oneib_request
     if (!oneib_guid_decode((*grant)->guid, &parts) || parts.vm_id != request->vm_id ||
         parts.nic_id != request->nic_id || (*grant)->pkey == 0 || (*grant)->pkey > ONEIB_PKEY_LAST)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "oneibd has granted it what no virtual function can have: is it of "
-                          "another version?");
+                          "oneibd's grant is not valid: is oneibd of another version?");
     return 0;
 }
 

@@ -103,14 +103,14 @@ static bool is_flag(const bool *flag)
 static int check_entry(const struct oneib_domain_entry *entry, struct oneib_error *err)
 {
     if (!is_flag(&entry->running) || !is_flag(&entry->has_vf))
-        return refuse(err, "a domain's state is none");
+        return refuse(err, "a domain's state is invalid");
     if (entry->name[0] == '\0' || !memchr(entry->name, '\0', sizeof entry->name))
-        return refuse(err, "a domain's name is none");
+        return refuse(err, "a domain's name is invalid");
     /* "one-" and a number are never too long. */
     if (entry->vm_id != oneib_domain_vm_id(entry->name))
         return refuse(err, "a domain's VM is not that of its name");
     if (!oneib_pci_is_valid(&entry->vf))
-        return refuse(err, "a device's address is none");
+        return refuse(err, "a device's address is invalid");
     return 0;
 }
 
@@ -118,7 +118,7 @@ static int check_entry(const struct oneib_domain_entry *entry, struct oneib_erro
 static int check_text(const char text[ONEIB_MESSAGE_TEXT], struct oneib_error *err)
 {
     if (text[0] == '\0' || !memchr(text, '\0', ONEIB_MESSAGE_TEXT))
-        return refuse(err, "a reason is none");
+        return refuse(err, "a reason is invalid");
     while (*text) {
         const size_t length = oneib_printable_length(text);
         if (length == 0)
@@ -140,7 +140,7 @@ static int check_content(const struct oneib_domain_news *news, struct oneib_erro
     case ONEIB_DOMAIN_NEWS_UNKNOWN:
         return check_text(news->text, err);
     default:
-        return refuse(err, "a message of no kind that there is");
+        return refuse(err, "a message of an unknown kind");
     }
 }
 
@@ -169,12 +169,12 @@ int oneib_domain_news_check(const void *bytes, size_t length, struct oneib_domai
                           sizeof *news);
     memcpy(news, bytes, sizeof *news);
     if (news->magic != ONEIB_DOMAIN_NEWS_MAGIC)
-        return refuse(err, "a message that does not begin as ours do");
+        return refuse(err, "a message without oneib's header");
     if (check_content(news, err) < 0)
         return -1;
     make_again(news, &again);
     if (memcmp(bytes, &again, sizeof again) != 0)
-        return refuse(err, "something is where a message has nothing");
+        return refuse(err, "unused bytes of the message are not zero");
     return 0;
 }
 

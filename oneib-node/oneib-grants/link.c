@@ -166,17 +166,16 @@ static void note_happening(struct oneib_link *link, uint16_t happening)
         break;
     case ZMQ_EVENT_CLOSED:
         if (!link->connected && !link->refused)
-            explain(link,
-                    "nobody answers: see whether oneibd runs there, and whether firewalls let "
-                    "its port through");
+            explain(link, "no answer: see whether oneibd runs there, and whether firewalls let its "
+                          "port through");
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
         refused(link, "oneibd does not know this node's key: on the front-end accept it with "
                       "'oneib host accept HOST'");
         break;
     default:
-        refused(link, "whoever answers is not the oneibd whose keys this node has: if that has new "
-                      "ones, 'oneib hca --trust'");
+        refused(link, "what answers there does not have the keys of the oneibd that this node "
+                      "trusts: if oneibd has new ones, 'oneib hca --trust'");
         break;
     }
 }

@@ -42,14 +42,14 @@ static int take_order(struct oneib_relay *relay, struct oneib_error *err)
 {
     const struct oneib_relay_packet *order = &relay->packet;
     if ((order->kind == ONEIB_RELAY_SETUP) == relay->is_set_up)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "an order that does not follow the others");
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a request out of sequence");
     if (order->kind == ONEIB_RELAY_SETUP) {
         relay->setup = order->setup;
         relay->is_set_up = true;
         return open_links(relay, err);
     }
     if (order->daemon >= relay->setup.count)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "an order for a daemon that there is not");
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a request for an unknown daemon");
     oneib_link_send(&relay->links[order->daemon], order->bytes, order->length);
     return 0;
 }

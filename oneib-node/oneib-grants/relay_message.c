@@ -84,7 +84,7 @@ int oneib_relay_send_news(int socket, enum oneib_relay_kind kind, size_t daemon,
 
 static int fail(struct oneib_error *err, const char *what)
 {
-    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a packet in which %s is wrong", what);
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a packet in which %s is invalid", what);
 }
 
 static int check_text(struct oneib_relay_packet *packet, struct oneib_error *err)

@@ -113,7 +113,7 @@ static void check_says_that_it_cannot_know_where_that_matters(void **state)
     static const char none[] = "<domain/>";
     assert_lacks(checked_with("shared", none), "hpc-cores");
     assert_contains(checked_with("refuse", none),
-                    "hpc-cores: who runs on cores of VMs with IB_HPC is not known: ");
+                    "hpc-cores: which VMs run on cores of VMs with IB_HPC is unknown: ");
 }
 
 int main(void)

@@ -457,7 +457,7 @@ static void repair_forgets_what_the_adapter_has_no_more(void **state)
     const struct outcome *outcome = RUN("hca", "--repair");
     if (outcome->status != 0)
         fail_msg("%s", outcome->err);
-    assert_contains(outcome->err, "oneib: note: 1 virtual function was put right\n");
+    assert_contains(outcome->err, "oneib: note: 1 virtual function was repaired\n");
     assert_false(has_record());
     outcome = RUN("hca", "--repair", "--json");
     document = parse_json(outcome->out);
@@ -484,7 +484,7 @@ static void repair_leaves_running_vms_alone(void **state)
     map_vf(2, 3);
     const struct outcome *outcome = RUN("hca", "--repair");
     assert_int_equal(outcome->status, 0);
-    assert_contains(outcome->err, "0 virtual functions were put right");
+    assert_contains(outcome->err, "0 virtual functions were repaired");
     assert_contains(line_of(outcome->out, "0000:81:00.1"), " 0x0005 full, no GUID ");
     assert_contains(line_of(outcome->out, "0000:81:00.3"), " 0x0005 full ");
     assert_true(has_record());
@@ -586,9 +586,9 @@ static void whether_oneibd_is_connected_the_probe_does_not_say(void **state)
     tree_add_hca(&mlx4);
     start_node();
     /* Of a service that was just started nobody is to notice that it was. */
-    for (int tries = 0; tries < 200 && !strstr(RUN("hca")->err, "nothing new is opened"); tries++)
+    for (int tries = 0; tries < 200 && !strstr(RUN("hca")->err, "no VF is opened"); tries++)
         usleep(100000);
-    assert_contains(RUN("hca")->err, "nothing new is opened: this host");
+    assert_contains(RUN("hca")->err, "no VF is opened: this host");
     assert_contains(probe()->out, "\nIB_VFS_TOTAL = \"4\"\n");
     assert_contains(probe()->out, "\nIB_PROBLEM = \"\"\n");
 }

@@ -89,7 +89,7 @@ static void a_connection_asks_for_so_much_before_it_waits(void **state)
         assert_int_equal(oneib_client_release(client, &request, &released, &err), 0);
     }
     assert_int_equal(oneib_client_release(client, &request, &released, &err), -1);
-    assert_told("has to wait for them first");
+    assert_told("wait for their answers");
     must_wait(client);
     assert_int_equal(oneib_client_release(client, &request, &released, &err), 0);
     oneib_client_close(client);
@@ -360,7 +360,7 @@ static void what_is_no_request_ends_its_connection_alone(void **state)
 
     must_wait(other);
     oneib_client_close(other);
-    assert_int_equal(count_of(content("log"), "is sent away: "), 3);
+    assert_int_equal(count_of(content("log"), "rejected a connection of "), 3);
     assert_int_equal(count_of(table(), "\n"), 1);
 }
 

@@ -201,7 +201,7 @@ static void the_first_daemon_that_is_announced_is_kept_and_no_other(void **state
     assert_int_equal(announce(&daemons, 0), 0);
     daemons.items[0].sign[0] ^= 1;
     assert_int_equal(announce(&daemons, 0), -1);
-    assert_told("believes another oneibd already");
+    assert_told("trusts another oneibd already");
     assert_int_equal(read_daemons("var/lib/oneib-node/daemons").items[0].sign[0],
                      daemons.items[0].sign[0] ^ 1);
     restart_node();
@@ -228,7 +228,7 @@ static void a_list_without_one_of_the_known_daemons_is_taken_and_no_other_change
     stranger = both;
     stranger.items[1].sign[0] ^= 2;
     assert_int_equal(announce(&stranger, 0), -1);
-    assert_told("believes another oneibd already");
+    assert_told("trusts another oneibd already");
     stranger.count = 0;
     assert_int_equal(announce(&stranger, 0), -1);
     assert_int_equal(read_daemons("var/lib/oneib-node/daemons").count, 2);
@@ -236,7 +236,7 @@ static void a_list_without_one_of_the_known_daemons_is_taken_and_no_other_change
     const struct oneib_daemons one = {.count = 1, .items = {both.items[0]}};
     assert_int_equal(announce(&one, 0), 0);
     assert_int_equal(read_daemons("var/lib/oneib-node/daemons").count, 1);
-    await_log("no longer believes oneibd at tcp://");
+    await_log("no longer trusts oneibd at tcp://");
     assert_int_equal(announce(&both, 0), -1);
     give();
 }

@@ -303,7 +303,7 @@ static void a_directory_that_others_may_write_to_is_refused(void **state)
     (void)state;
     tree_make_directory("/run/oneib");
     tree_set_mode(0777, "/run/oneib");
-    assert_refuses_to_start(NULL, NULL, "writable for nobody");
+    assert_refuses_to_start(NULL, NULL, "writable by no other user");
 }
 
 /* ---- signals, and what happens --------------------------------------------------------------- */
@@ -422,7 +422,7 @@ static void while_nobody_knows_the_domains_none_is_given(void **state)
     assert_true(strlen(list.why.text) > 0);
     oneib_service_list_clear(&list);
     assert_string_equal(table(), "");
-    assert_int_equal(count_of(content("log"), "nobody knows the domains"), 1);
+    assert_int_equal(count_of(content("log"), "libvirt unavailable"), 1);
 }
 
 static void a_damaged_table_keeps_it_from_giving_and_not_from_starting(void **state)
@@ -439,7 +439,7 @@ static void a_damaged_table_keeps_it_from_giving_and_not_from_starting(void **st
     assert_string_equal(table(), "vf?\n");
     tree_remove("/run/oneib/vfs");
     kill(node, SIGHUP);
-    await_log("as they should be again");
+    await_log("all VFs are as recorded again");
     must_have(client, 42, 1, KEY);
     oneib_client_close(client);
 }

@@ -246,13 +246,15 @@ static void a_configuration_that_others_may_write_is_refused(void **state)
     (void)state;
     need_mounts();
     tree_set_mode(0664, "/etc/oneib/oneib.conf");
-    assert_refused("oneib-node: /etc/oneib/oneib.conf must be root's and writable for nobody");
+    assert_refused(
+        "oneib-node: /etc/oneib/oneib.conf must belong to root and be writable by no other user");
     tree_set_mode(0644, "/etc/oneib/oneib.conf");
     assert_int_equal(chown("/etc/oneib/oneib.conf", 65534, 0), 0);
-    assert_refused("oneib-node: /etc/oneib/oneib.conf must be root's and writable for nobody");
+    assert_refused(
+        "oneib-node: /etc/oneib/oneib.conf must belong to root and be writable by no other user");
     tree_remove("/etc/oneib/oneib.conf");
     tree_set_mode(0775, "/etc/oneib");
-    assert_refused("oneib-node: /etc/oneib must be root's and writable for nobody");
+    assert_refused("oneib-node: /etc/oneib must belong to root and be writable by no other user");
 }
 
 static void a_directory_of_another_user_is_no_place_for_the_table(void **state)
@@ -261,7 +263,8 @@ static void a_directory_of_another_user_is_no_place_for_the_table(void **state)
     need_mounts();
     tree_make_directory("/run/oneib");
     assert_int_equal(chown("/run/oneib", 65534, 0), 0);
-    assert_refused("the directory /run/oneib must be uid 0's and writable for nobody");
+    assert_refused(
+        "the directory /run/oneib must belong to uid 0 and be writable by no other user");
 }
 
 static void without_a_user_for_what_asks_libvirt_it_does_not_start(void **state)

@@ -95,7 +95,7 @@ static void a_ledger_that_was_put_back_gives_nothing_until_it_is_adopted(void **
     oneib_autofree char *tables = scene_tables();
     const uint32_t green = scene_network("green", "", NULL);
     scene_vm(green, 3);
-    must_say(ONEIB(1, "sync")->error, "OpenNebula's database was put back");
+    must_say(ONEIB(1, "sync")->error, "OpenNebula's database was restored");
     oneib_autofree char *after = scene_tables();
     assert_string_equal(after, tables);
     assert_int_equal(scene_key_of(green), 0);

@@ -274,7 +274,7 @@ static void a_silent_stream_is_noticed_polled_for_and_trusted_again(void **state
 
     events("silent", 0);
     scene_vm(network, 3);
-    await_said("tells what changes again");
+    await_said("arrive again");
     await_metric("oneib_event_stream_trusted", 1);
     await_holds(3, FULL(RED));
     assert_true(port_holds(1, FULL(RED)));

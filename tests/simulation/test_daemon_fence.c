@@ -374,7 +374,7 @@ static void a_fence_is_lifted_when_the_node_has_nothing(void **state)
     begin_fence();
     json_t *port = fence_failed();
     /* Its service plays along: what it has open it closes when it is granted no more. */
-    must_say(ONEIB(0, "unfence", FAILED_NAME)->out, "is fenced no more");
+    must_say(ONEIB(0, "unfence", FAILED_NAME)->out, "is no longer fenced");
     assert_true(is_physically(port, "Polling"));
     bring_up(FAILED);
     await_holds(FAILED, FULL(KEY)); /* the VM is there still, for oned */
@@ -410,7 +410,7 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
     }
     MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
     kill(services, SIGCONT);
-    must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is fenced no more");
+    must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is no longer fenced");
     assert_true(is_physically(port, "Polling"));
     json_decref(port);
 }

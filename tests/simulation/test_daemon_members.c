@@ -492,7 +492,7 @@ static void a_nic_that_is_forged_for_a_bridge_gets_nothing(void **state)
     set_state(first, ACTIVE, RUNNING);
     set_state(second, ACTIVE, RUNNING);
     await_said("network-missing");
-    await_said("comes to a host where");
+    await_said("moves to a host where");
     stays_lacking(1, FULL(300), DAEMON_DOUBT_MS);
     stays_lacking(2, FULL(RED), DAEMON_DOUBT_MS);
     assert_true(port_holds(0, FULL(RED)));

@@ -52,7 +52,7 @@ static void restrictions_that_are_taken_away_later_change_no_partition(void **st
     assert_true(daemon_said("the partitions stay as they are"));
     stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
     no_fault();
-    await_said("works again");
+    await_said("recovered from");
 }
 
 static void a_new_configuration_does_not_end_it_for_restrictions_that_are_missing(void **state)
@@ -67,7 +67,7 @@ static void a_new_configuration_does_not_end_it_for_restrictions_that_are_missin
     stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
     assert_true(daemon_is_running());
     no_fault();
-    await_said("works again");
+    await_said("recovered from");
 }
 
 static void it_starts_while_oned_is_down_and_works_once_it_is_up(void **state)

@@ -272,7 +272,7 @@ static void the_daemon_is_not_used_any_more(void)
     assert_null(strstr(list, second.known_as.address));
     publish_daemons();
     probe_announces(NULL);
-    await_log_of_node("no longer believes oneibd at tcp://");
+    await_log_of_node("no longer trusts oneibd at tcp://");
     assert_false(node_believes(second.known_as.address));
 }
 
@@ -286,7 +286,7 @@ static void the_daemon_stays_with_new_keys(unsigned open_vf)
     await_other_list(before);
 
     publish_daemons();
-    probe_announces("believes another oneibd already");
+    probe_announces("trusts another oneibd already");
     assert_still_open(open_vf);
     ok(lab_node_run(lab, HOST,
                     (const char *[]){"oneib", "hca", "--trust", lab_path(lab, REMOTES), NULL}, NULL,

@@ -402,11 +402,11 @@ static void verify_says_what_ufm_says_of_virtual_ports_and_that_it_proves_nothin
     await_calls("PUT", 1);
     await_metric("oneib_members_unverified", 1);
     must_say(ONEIB(0, "verify")->out,
-             "UFM says, and nobody has verified: 0 of 1 virtual ports active, 1 unknown to it\n");
+             "virtual ports by UFM, not verified: 0 of 1 active, 1 unknown to it\n");
     snprintf(line, sizeof line, "vport 0x%016" PRIx64 " 0x10000b\n", oneib_guid_encode(0, vm, 1));
     order(line);
     const struct lab_output *verify = ONEIB(0, "verify");
-    must_say(verify->out, "UFM says, and nobody has verified: 1 of 1 virtual ports active\n");
+    must_say(verify->out, "virtual ports by UFM, not verified: 1 of 1 active\n");
     must_say(verify->out, "1 of the members virtual ports, not verified");
     must_say(ONEIB(0, "list")->out, "not verified");
     json_t *said = json_field(ONEIB_JSON(0, "verify"), "ufm_virtual_ports");

@@ -96,7 +96,7 @@ XML
 virsh -q create /run/hpc.xml
 END
     fails 42 deploy 2
-    has "$said" 'VM 42: nobody has pinned it, and it would run on cores that one-99 has to itself'
+    has "$said" 'VM 42: it is not pinned, and would run on cores that one-99 has to itself'
     on 2 'virsh -q destroy one-99; rm /etc/oneib/oneib.conf'
     on 2 "$inside/nothing-left"
 }

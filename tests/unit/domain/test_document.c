@@ -304,7 +304,7 @@ static void an_alias_of_ours_on_the_wrong_device_is_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
-        devices_are_refused(devices[i], "but is none");
+        devices_are_refused(devices[i], "but is not ");
 }
 
 static void an_alias_that_names_no_nic_is_refused(void **state)

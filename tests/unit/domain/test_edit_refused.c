@@ -267,12 +267,11 @@ static void aliases_of_ours(void **state)
     (void)state;
     one_nic_is_refused_with("<hostdev mode='subsystem' type='pci'>" VF_SOURCE(
                                 "0x5") "<alias name='ua-oneib-9'/></hostdev>",
-                            "has an alias of oneib's for NIC 9 already: somebody has put it into "
-                            "RAW");
+                            "has an alias of oneib's for NIC 9 already: it comes from RAW");
     one_nic_is_refused_with("<interface type='ethernet'><mac address='aa:05:00:00:00:00'/>"
                             "<alias name='ua-oneib-dummy-1'/></interface>",
                             "for NIC 1 already");
-    one_nic_is_refused_with("<disk><alias name='ua-oneib-dummy-1'/></disk>", "but is none");
+    one_nic_is_refused_with("<disk><alias name='ua-oneib-dummy-1'/></disk>", "but is not one");
     one_nic_is_refused_with("<disk><alias name='ua-oneib-'/></disk>", "without a NIC id");
 }
 
@@ -297,8 +296,8 @@ static void documents_that_are_none(void **state)
         {"<domain>&name;</domain>", "malformed"},
         {"<domain a='1' a='2'/>", "malformed"},
         {"<domain>\xff</domain>", "malformed"},
-        {"<domstatus/>", "no <domain>"},
-        {"<domain xmlns='urn:x'/>", "no <domain>"},
+        {"<domstatus/>", "not a <domain>"},
+        {"<domain xmlns='urn:x'/>", "not a <domain>"},
         {"<!DOCTYPE domain><domain/>", "document type"},
         {"<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", "document type"},
         {"<!DOCTYPE d [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><domain>&b;</domain>",

@@ -169,7 +169,7 @@ static void a_damaged_table_hands_nothing_out_and_names_the_line(void **state)
     char wanted[512];
     snprintf(wanted, sizeof wanted,
              "%s/run/oneib/vfs is damaged: line 2: \"vm=\" is missing, misplaced or wrong: no "
-             "virtual function is handed out until root has mended that line",
+             "virtual function is handed out until root has corrected that line",
              tree_root());
     assert_non_null(strstr(err.text, wanted));
 
@@ -332,8 +332,8 @@ static void a_directory_that_others_may_write_is_refused(void **state)
     (void)state;
     put_record(1, 42);
     tree_set_mode(0775, "/run/oneib");
-    assert_lock_refused(ONEIB_ERROR_REFUSED, "writable for nobody else");
-    assert_writing_refused(ONEIB_ERROR_REFUSED, "writable for nobody else");
+    assert_lock_refused(ONEIB_ERROR_REFUSED, "writable by no other user");
+    assert_writing_refused(ONEIB_ERROR_REFUSED, "writable by no other user");
 }
 
 static void a_directory_that_is_a_link_is_refused(void **state)

@@ -464,7 +464,7 @@ static void an_open_vf_of_nobody_is_found(void **state)
     struct oneib_inventory inventory = look(true);
     assert_int_equal(inventory.vfs[1].use, ONEIB_VF_NOT_CLOSED);
     oneib_inventory_clear(&inventory);
-    found(true, "vf-not-closed", ONEIB_VIOLATION, "is nobody's, but open");
+    found(true, "vf-not-closed", ONEIB_VIOLATION, "belongs to no VM, but open");
 }
 
 static void a_left_over_guid_is_found(void **state)

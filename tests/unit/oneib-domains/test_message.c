@@ -61,20 +61,20 @@ static void nothing_is_where_a_message_has_nothing(void **state)
     for (size_t at = begin; at < sizeof(struct oneib_domain_news); at++) {
         struct oneib_domain_news news = oneib_domain_news_new(ONEIB_DOMAIN_NEWS_END);
         ((unsigned char *)&news)[at] = 1;
-        assert_refused(&news, "something is where a message has nothing");
+        assert_refused(&news, "unused bytes of the message are not zero");
     }
     struct oneib_domain_news news = entry();
     news.entry.name[10] = 'x';
-    assert_refused(&news, "something is where a message has nothing");
+    assert_refused(&news, "unused bytes of the message are not zero");
     news = entry();
     news.text[0] = 'x';
-    assert_refused(&news, "something is where a message has nothing");
+    assert_refused(&news, "unused bytes of the message are not zero");
     news = oneib_domain_news_entry("x", true, NULL);
     news.entry.vf.bus = 1;
-    assert_refused(&news, "something is where a message has nothing");
+    assert_refused(&news, "unused bytes of the message are not zero");
     news = oneib_domain_news_unknown("out");
     news.text[ONEIB_MESSAGE_TEXT - 1] = 'x';
-    assert_refused(&news, "something is where a message has nothing");
+    assert_refused(&news, "unused bytes of the message are not zero");
 }
 
 static void another_size_or_kind_is_refused(void **state)
@@ -87,12 +87,12 @@ static void another_size_or_kind_is_refused(void **state)
     assert_int_equal(oneib_domain_news_check(bytes, sizeof news + 1, &taken, &err), -1);
     assert_int_equal(oneib_domain_news_check(bytes, 0, &taken, &err), -1);
     news.kind = 0;
-    assert_refused(&news, "of no kind that there is");
+    assert_refused(&news, "of an unknown kind");
     news.kind = ONEIB_DOMAIN_NEWS_ALIVE + 1;
-    assert_refused(&news, "of no kind that there is");
+    assert_refused(&news, "of an unknown kind");
     news = oneib_domain_news_new(ONEIB_DOMAIN_NEWS_BEGIN);
     news.magic++;
-    assert_refused(&news, "does not begin as ours do");
+    assert_refused(&news, "without oneib's header");
 }
 
 static void an_entry_that_cannot_be_is_refused(void **state)
@@ -100,22 +100,22 @@ static void an_entry_that_cannot_be_is_refused(void **state)
     (void)state;
     struct oneib_domain_news news = entry();
     memset(&news.entry.running, 2, 1);
-    assert_refused(&news, "state is none");
+    assert_refused(&news, "state is invalid");
     news = entry();
     memset(&news.entry.has_vf, 0xff, 1);
-    assert_refused(&news, "state is none");
+    assert_refused(&news, "state is invalid");
     news = entry();
     memset(news.entry.name, 0, sizeof news.entry.name);
-    assert_refused(&news, "name is none");
+    assert_refused(&news, "name is invalid");
     news = entry();
     memset(news.entry.name, 'x', sizeof news.entry.name);
-    assert_refused(&news, "name is none");
+    assert_refused(&news, "name is invalid");
     news = entry();
     news.entry.vf.slot = 32;
-    assert_refused(&news, "address is none");
+    assert_refused(&news, "address is invalid");
     news = entry();
     news.entry.vf.function = 8;
-    assert_refused(&news, "address is none");
+    assert_refused(&news, "address is invalid");
 }
 
 /* A domain's VM is its name's, and nothing that is said besides. */
@@ -147,9 +147,9 @@ static void a_reason_that_cannot_be_printed_is_refused(void **state)
         assert_taken(&news);
     }
     struct oneib_domain_news news = oneib_domain_news_new(ONEIB_DOMAIN_NEWS_UNKNOWN);
-    assert_refused(&news, "a reason is none");
+    assert_refused(&news, "a reason is invalid");
     memset(news.text, 'x', sizeof news.text);
-    assert_refused(&news, "a reason is none");
+    assert_refused(&news, "a reason is invalid");
     news = oneib_domain_news_unknown("");
     assert_taken(&news);
 }

@@ -319,7 +319,7 @@ static void after_a_new_start_of_oneibd_it_is_connected_again(void **state)
     wait_for(ONEIB_RELAY_CONNECTED, 0);
     stop_daemon(&daemons[0]);
     wait_for_reason("the connection was lost");
-    wait_for_reason("nobody answers");
+    wait_for_reason("no answer");
     start_daemon(&daemons[0]);
     wait_for(ONEIB_RELAY_CONNECTED, 0);
     say_challenge(0, 3);
@@ -346,7 +346,7 @@ static void that_nobody_answers_is_said(void **state)
 {
     (void)state;
     introduce(1);
-    wait_for_reason("nobody answers");
+    wait_for_reason("no answer");
 }
 
 static void that_oneibd_does_not_know_the_key_is_said_until_it_does(void **state)
@@ -368,7 +368,7 @@ static void one_with_another_key_is_not_believed_to_be_oneibd(void **state)
     start_daemon(&daemons[0]);
     daemons[0].curve = played_curve_pair(); /* what the node is told */
     introduce(1);
-    wait_for_reason("not the oneibd whose keys this node has");
+    wait_for_reason("the keys of the oneibd that this node trusts");
     assert_int_equal(heard_by(&daemons[0]), 0);
 }
 
@@ -433,7 +433,7 @@ static void an_order_before_the_first_ends_it(void **state)
 {
     (void)state;
     say(0, "x", 1);
-    expect_failure("does not follow");
+    expect_failure("out of sequence");
 }
 
 static void a_second_setup_ends_it(void **state)
@@ -450,14 +450,14 @@ static void an_order_for_a_daemon_that_there_is_not_ends_it(void **state)
     (void)state;
     introduce(0);
     say(0, "x", 1);
-    expect_failure("a daemon that there is not");
+    expect_failure("an unknown daemon");
 }
 
 static void what_is_no_order_ends_it(void **state)
 {
     (void)state;
     assert_int_equal(send(root, "nonsense", 8, MSG_NOSIGNAL), 8);
-    expect_failure("wrong");
+    expect_failure("invalid");
 }
 
 static void an_address_that_is_none_ends_it(void **state)

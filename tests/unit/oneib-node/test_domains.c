@@ -215,13 +215,13 @@ static void what_cannot_be_believed_is_not(void **state)
     static const struct {
         const char *part, *word;
     } cases[] = {
-        {"alive-first", "does not follow the one before"},
-        {"entry-first", "does not follow the one before"},
-        {"end-first", "does not follow the one before"},
-        {"begin-twice", "does not follow the one before"},
-        {"alive-in-list", "does not follow the one before"},
-        {"gives-up", "does not follow the one before"},
-        {"garbage", "does not begin as ours do"},
+        {"alive-first", "a message out of sequence"},
+        {"entry-first", "a message out of sequence"},
+        {"end-first", "a message out of sequence"},
+        {"begin-twice", "a message out of sequence"},
+        {"alive-in-list", "a message out of sequence"},
+        {"gives-up", "a message out of sequence"},
+        {"garbage", "without oneib's header"},
         {"one-too-many", "a list of more than 4096"},
         {"half-message", "bytes, and not"},
         {"long-message", "bytes, and not"},
@@ -230,7 +230,7 @@ static void what_cannot_be_believed_is_not(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin_standin(cases[i].part);
         wait_for_unknown(ONEIB_ERROR_PROTOCOL, cases[i].word);
-        assert_contains(list->why.text, "oneib-domains has said what cannot be believed: ");
+        assert_contains(list->why.text, "oneib-domains has sent an invalid message: ");
         end(NULL);
     }
 }
@@ -242,7 +242,7 @@ static void being_alive_does_not_make_known_what_is_not(void **state)
     do
         wait_for_change();
     while (list->why.code != ONEIB_ERROR_PROTOCOL);
-    assert_contains(list->why.text, "does not follow the one before");
+    assert_contains(list->why.text, "a message out of sequence");
 }
 
 static void an_empty_message_is_its_end(void **state)

@@ -441,7 +441,7 @@ static void a_list_is_followed_and_grows_old(void **state)
     assert_true(turn());
     assert_true(has_list());
     assert_false(is_fresh());
-    assert_why("oneibd at tcp://front1:7777 has not said for too long what is granted");
+    assert_why("oneibd at tcp://front1:7777 has sent no grants for too long");
     assert_false(turn());
 }
 

@@ -65,7 +65,7 @@ static void oneib_grants_is_started_again_when_it_is_silent(void **state)
     assert_why("not connected to oneibd");
     now += 1;
     turn();
-    assert_why("oneib-grants has not said anything for 15 s");
+    assert_why("oneib-grants has sent nothing for 15 s");
     assert_started_after(RESTART_FIRST_MS);
 }
 
@@ -276,7 +276,7 @@ static void other_daemons_are_believed_by_roots_word_alone(void **state)
     const int status = announce(true);
     end_log();
     assert_int_equal(status, 0);
-    assert_logged("believes oneibd at tcp://other:7777 from now on");
+    assert_logged("trusts oneibd at tcp://other:7777 from now on");
     assert_kept("tcp://other:7777");
     assert_true(has_list());
     assert_false(is_fresh());

@@ -326,7 +326,7 @@ static void who_has_asked_for_64_things_may_only_wait_for_them(void **state)
         assert_int_equal(ask_to_have(&peers[0], 1).kind, ONEIB_ANSWER_RECORD);
     const struct oneib_answer answer = ask_to_have(&peers[0], 1);
     assert_int_equal(answer.kind, ONEIB_ANSWER_FAILED);
-    assert_non_null(strstr(answer.text, "64 things at once"));
+    assert_non_null(strstr(answer.text, "64 requests in progress"));
     wait_for_all(&peers[0]);
     for (unsigned i = 0; i < ONEIB_SERVICE_ASKED_MAX; i++)
         assert_told_of(&peers[0], 1, ONEIB_VF_OPEN);

@@ -146,7 +146,7 @@ static void a_lease_without_an_address_is_nobodys(void **state)
     assert_int_equal(reading.cloud.networks[0].lease_count, 0);
     assert_false(oneib_network_leases_to(&reading.cloud.networks[0], 3, 0));
     assert_true(oneib_network_names_vm(&reading.cloud.networks[0], 3));
-    must_find(&reading, "lease-invalid", "network 7 \"ib\": 4 of its leases say no address");
+    must_find(&reading, "lease-invalid", "network 7 \"ib\": 4 of its leases have no address");
     reading_end(&reading);
 }
 

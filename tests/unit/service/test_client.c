@@ -309,7 +309,7 @@ static void an_answer_that_is_none_is_no_answer(void **state)
 {
     (void)state;
     assert_nonsense(play_the_wrong_nic, "for VM 42 NIC 2 instead of VM 42 NIC 1");
-    assert_nonsense(play_the_wrong_kind, "something else");
+    assert_nonsense(play_the_wrong_kind, "another kind of answer");
     assert_nonsense(play_nonsense, "systemctl restart oneib-node.service");
 }
 

@@ -147,7 +147,7 @@ static void a_message_of_another_size_or_version_is_refused(void **state)
     assert_bytes_refused(&bytes, sizeof bytes / 2, "bytes, and not");
     assert_bytes_refused(long_one, sizeof long_one, "bytes, and not");
     bytes.magic++;
-    assert_bytes_refused(&bytes, sizeof bytes, "does not begin as ours do");
+    assert_bytes_refused(&bytes, sizeof bytes, "without oneib's header");
 }
 
 static void a_request_of_no_known_kind_is_refused(void **state)
@@ -202,8 +202,8 @@ static void a_number_out_of_its_range_is_refused(void **state)
     REFUSED(have(), numa_node, 32768, "NUMA");
     REFUSED(release_vf(), vf.slot, 32, "address");
     REFUSED(release_vf(), vf.function, 8, "address");
-    REFUSED(announce(), daemon_count, 0, "how many");
-    REFUSED(announce(), daemon_count, ONEIB_DAEMONS_MAX + 1, "how many");
+    REFUSED(announce(), daemon_count, 0, "number of daemons");
+    REFUSED(announce(), daemon_count, ONEIB_DAEMONS_MAX + 1, "number of daemons");
 }
 
 static void an_address_ends(void **state)
@@ -252,22 +252,22 @@ static void a_byte_that_the_kind_does_not_use_is_0(void **state)
     struct oneib_request packed, request = have();
     oneib_request_pack(&request, &packed);
     packed.vf.bus = 0x81;
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    assert_bytes_refused(&packed, sizeof packed, "unused bytes");
     request = announce();
     oneib_request_pack(&request, &packed);
     packed.daemons[2].address[0] = 'x';
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    assert_bytes_refused(&packed, sizeof packed, "unused bytes");
     oneib_request_pack(&request, &packed);
     packed.daemons[0].address[100] = 'x';
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    assert_bytes_refused(&packed, sizeof packed, "unused bytes");
     request = release();
     oneib_request_pack(&request, &packed);
     packed.network_id = 5;
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    assert_bytes_refused(&packed, sizeof packed, "unused bytes");
     request = oneib_request_new(ONEIB_REQUEST_WAIT);
     oneib_request_pack(&request, &packed);
     packed.vm_id = 42;
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    assert_bytes_refused(&packed, sizeof packed, "unused bytes");
 }
 
 static void packing_leaves_nothing_of_the_sender_s_memory(void **state)
@@ -480,7 +480,7 @@ static void every_kind_of_answer_is_taken_as_it_was_made(void **state)
 static void what_cannot_be_of_an_answer_is_refused(void **state)
 {
     (void)state;
-    ANSWER_REFUSED(record(), magic, 1, "begin as ours");
+    ANSWER_REFUSED(record(), magic, 1, "header");
     ANSWER_REFUSED(record(), kind, 0, "kind");
     ANSWER_REFUSED(record(), kind, ONEIB_ANSWER_FOLLOWS + 1, "kind");
     ANSWER_REFUSED(record(), record.vf.slot, 32, "address");
@@ -493,13 +493,13 @@ static void what_cannot_be_of_an_answer_is_refused(void **state)
     ANSWER_REFUSED(record(), record.stage, ONEIB_VF_RELEASING + 1, "stage");
     ANSWER_REFUSED(record(), record.guid, ONEIB_VF_GUID_SET + 1, "GUID");
     ANSWER_REFUSED(record(), record.since, -1, "time");
-    ANSWER_REFUSED(record(), code, 1, "nothing");
-    ANSWER_REFUSED(record(), released.freed, 1, "nothing");
-    ANSWER_REFUSED(record(), text[0], 'x', "nothing");
+    ANSWER_REFUSED(record(), code, 1, "unused bytes");
+    ANSWER_REFUSED(record(), released.freed, 1, "unused bytes");
+    ANSWER_REFUSED(record(), text[0], 'x', "unused bytes");
     ANSWER_REFUSED(domain(), domain.vm_id, -2, "VM");
     ANSWER_REFUSED(domain(), domain.vm_id, (int64_t)INT32_MAX + 1, "VM");
     ANSWER_REFUSED(domain(), domain.vf.function, 8, "address");
-    ANSWER_REFUSED(domain(), domain.name[20], 'x', "nothing");
+    ANSWER_REFUSED(domain(), domain.name[20], 'x', "unused bytes");
     ANSWER_REFUSED(grant(), grant.vm_id, 0x80000000u, "VM");
     ANSWER_REFUSED(grant(), grant.network_id, 0x80000000u, "network");
     ANSWER_REFUSED(grant(), grant.device[0], '/', "name");
@@ -507,10 +507,10 @@ static void what_cannot_be_of_an_answer_is_refused(void **state)
     ANSWER_REFUSED(grant(), grant.pkey, 0, "P_Key");
     ANSWER_REFUSED(grant(), grant.pkey, 0x7fff, "P_Key");
     ANSWER_REFUSED(grant(), grant.vf.slot, 32, "address");
-    ANSWER_REFUSED(follows(), grant.pkey, 5, "nothing");
+    ANSWER_REFUSED(follows(), grant.pkey, 5, "unused bytes");
     ANSWER_REFUSED(failed(), code, 0, "code");
     ANSWER_REFUSED(failed(), code, ONEIB_ERROR_REFUSED + 1, "code");
-    ANSWER_REFUSED(failed(), text[ONEIB_MESSAGE_TEXT - 1], 'x', "nothing");
+    ANSWER_REFUSED(failed(), text[ONEIB_MESSAGE_TEXT - 1], 'x', "unused bytes");
 }
 
 static void a_text_that_does_not_end_is_refused(void **state)
@@ -546,7 +546,7 @@ static void a_bool_that_is_neither_is_refused(void **state)
                                            : follows();
         oneib_answer_pack(&made, &packed);
         ((unsigned char *)&packed)[places[i]] = 2;
-        assert_answer_bytes_refused(&packed, sizeof packed, "yes or no");
+        assert_answer_bytes_refused(&packed, sizeof packed, "boolean");
     }
 }
 

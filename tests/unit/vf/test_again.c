@@ -113,7 +113,7 @@ static void the_newer_wish_wins(void **state)
     tree_set_pkey(&hca, 1, KEY_INDEX, 0);
     const oneib_vfs_ticket first = begin(&wanted), second = begin(&newer);
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
-    assert_ends_refused(first, "VM 42 NIC 1 (0000:81:00.1): it was asked for anew meanwhile");
+    assert_ends_refused(first, "VM 42 NIC 1 (0000:81:00.1): a newer request replaced it");
     put_other_key();
     tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
     assert_ends_open(second);
@@ -405,7 +405,7 @@ static void a_vf_that_may_send_management_packets_is_not_handed_out(void **state
     assert_int_equal(give_key(42, 1).index, 1);
     struct wanted wanted = wanted_of(43, 1, KEY);
     want_vf(&wanted, tree_vf_pci(&hca, 0));
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "cannot be had: management");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "cannot be assigned: management");
 }
 
 static void one_whose_right_to_it_cannot_be_read_is_not_handed_out(void **state)

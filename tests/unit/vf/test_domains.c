@@ -557,7 +557,8 @@ static void nothing_new_is_given_while_nobody_knows_the_domains(void **state)
     const struct wanted wanted = wanted_of(42, 1, KEY), other = wanted_of(43, 0, KEY);
     give(&wanted, &record);
     tell_of_nothing_known();
-    assert_give_fails(&other, ONEIB_ERROR_REFUSED, "libvirt's domains have: libvirtd is down");
+    assert_give_fails(&other, ONEIB_ERROR_REFUSED,
+                      "libvirt's domains are unknown: libvirtd is down");
     assert_int_equal(count_records(), 1);
     give(&wanted, &record);
     assert_int_equal(record.stage, ONEIB_VF_OPEN);
@@ -594,7 +595,7 @@ static void a_vf_that_another_vms_domain_names_stays_closed_until_that_is_mended
     const struct wanted wanted = wanted_of(42, 1, KEY);
     const struct oneib_pci vf = give_key(42, 1);
     tell_of_domain(-1, false, &vf);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "stays closed until that is mended");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "stays closed until that is corrected");
     look();
     glance();
     assert_closed(&hca, 0);

@@ -100,7 +100,7 @@ static void the_guid_is_the_one_that_is_granted(void **state)
     assert_int_equal(read_guid(0), oneib_guid_encode(9, 42, 1));
     wanted = wanted_of(43, 1, KEY);
     wanted.grant.guid = oneib_guid_encode(SITE, 42, 1);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "oneibd's grant is not valid");
 }
 
 static void what_no_vf_can_have_is_given_to_none(void **state)
@@ -110,10 +110,10 @@ static void what_no_vf_can_have_is_given_to_none(void **state)
     static const oneib_pkey impossible[] = {0, ONEIB_PKEY_LAST + 1, 0x8000 | KEY};
     struct wanted wanted = wanted_of(43, 1, KEY);
     wanted.grant.guid = oneib_guid_encode(SITE, 43, 2);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "oneibd's grant is not valid");
     for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
         wanted = wanted_of(43, 1, impossible[i]);
-        assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+        assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "oneibd's grant is not valid");
     }
     assert_int_equal(count_records(), 0);
     tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | ONEIB_PKEY_LAST);
@@ -148,7 +148,7 @@ static void a_start_whose_grant_is_taken_back_fails_and_leaves_nothing(void **st
     take_back(42, 1);
     tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
     assert_int_equal(finish(ticket, &record, &err), -1);
-    assert_is_about(&err, ONEIB_ERROR_REFUSED, "taken back what it had granted");
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "revoked the grant");
     settle();
     assert_nothing_is_left();
 }
@@ -497,7 +497,7 @@ static void by_an_old_list_nothing_new_is_opened(void **state)
     const struct wanted wanted = wanted_of(42, 1, KEY);
     grant(&wanted);
     tell_grants(false);
-    assert_refused(&wanted.request, "oneibd has not been heard for too long");
+    assert_refused(&wanted.request, "no message from oneibd for too long");
     tell_grants(true);
     give_key(42, 1);
     take_back(42, 1);
@@ -521,7 +521,7 @@ static void a_start_waits_for_a_list_that_is_fresh(void **state)
     tell_grants(false);
     tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
     assert_int_equal(finish(ticket, &record, &err), -1);
-    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "oneibd has not been heard for too long");
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "no message from oneibd for too long");
     assert_int_equal(open_index(&hca, 0, 1), 0);
 }
 

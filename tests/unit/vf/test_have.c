@@ -77,7 +77,7 @@ static void the_default_partition_is_nobodys_key(void **state)
 {
     (void)state;
     const struct wanted wanted = wanted_of(42, 1, 0x7fff);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "what no virtual function can have");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "oneibd's grant is not valid");
     assert_int_equal(count_records(), 0);
 }
 
@@ -324,10 +324,10 @@ static void a_certain_vf_is_given_or_refused_by_name(void **state)
     assert_int_equal(record.index, 2);
     struct wanted second = wanted_of(43, 0, KEY);
     want_vf(&second, tree_vf_pci(&hca, 2));
-    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: reserved");
+    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be assigned: reserved");
     want_vf(&second, tree_vf_pci(&hca, 3));
     tell_of_domain(43, true, &second.grant.vf);
-    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: domain");
+    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be assigned: domain");
 }
 
 static void what_is_no_vf_of_an_infiniband_adapter_is_refused(void **state)
@@ -548,7 +548,7 @@ static void who_waits_for_a_vf_that_is_gone_is_told_when_its_nic_gets_another(vo
     give(&wanted, &record);
     assert_int_equal(record.index, 0);
     assert_int_equal(finish(ticket, &record, &err), -1);
-    assert_is_about(&err, ONEIB_ERROR_REFUSED, "it was asked for anew meanwhile");
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "a newer request replaced it");
 }
 
 static void a_vf_that_is_there_and_that_no_adapter_shows_is_not_given(void **state)

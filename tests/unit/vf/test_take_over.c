@@ -139,7 +139,7 @@ static void the_one_that_opennebula_has_chosen_is_taken_and_no_other(void **stat
     end_seconds_ago(44, ENOUGH);
     const struct oneib_pci chosen = record_of(44, 1).vf, running = record_of(45, 1).vf;
     want_vf(&wanted, running);
-    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "cannot be had");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "cannot be assigned");
     want_vf(&wanted, chosen);
     give(&wanted, &record);
     assert_int_equal(oneib_pci_compare(&record.vf, &chosen), 0);
@@ -278,7 +278,7 @@ static void who_asks_for_something_else_ends_what_was_asked_before(void **state)
     const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
     newer.request.network_id++;
     assert_give_fails(&newer, ONEIB_ERROR_REFUSED, "no free virtual function");
-    assert_ends(ticket, "VM 50 NIC 1: it was asked for anew meanwhile");
+    assert_ends(ticket, "VM 50 NIC 1: a newer request replaced it");
 }
 
 static void one_whose_adapter_is_none_any_more_is_refused(void **state)
@@ -289,7 +289,7 @@ static void one_whose_adapter_is_none_any_more_is_refused(void **state)
     const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
     strcpy(newer.grant.device, "mlx4_7");
     assert_give_fails(&newer, ONEIB_ERROR_NOT_FOUND, "VM 50 NIC 1: this host has no adapter");
-    assert_ends(ticket, "VM 50 NIC 1: it was asked for anew meanwhile");
+    assert_ends(ticket, "VM 50 NIC 1: a newer request replaced it");
 }
 
 static void a_release_of_another_nic_leaves_it_waiting(void **state)

@@ -136,7 +136,7 @@ static void a_tuned_vm_is_not_started_beside_one_that_nobody_has_pinned(void **s
     (void)state;
     config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
     live_standin_run(DOCUMENT(FLOATING, ""));
-    must_be_refused(deploy_hpc(), "VM 42: its cores would not be its own: nobody has pinned one-7");
+    must_be_refused(deploy_hpc(), "VM 42: it would share its cores: one-7 is not pinned");
     must_not_be_pinned(FLOATING);
 }
 
@@ -145,7 +145,7 @@ static void one_that_nobody_has_pinned_is_not_started_beside_a_tuned_vm(void **s
     (void)state;
     config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
     live_standin_run(DOCUMENT(FLOATING, HPC_MARK PINNED_TO_3));
-    must_be_refused(deploy(DOCUMENT(DOMAIN, "")), "VM 42: nobody has pinned it");
+    must_be_refused(deploy(DOCUMENT(DOMAIN, "")), "VM 42: it is not pinned");
     assert_int_equal(live_standin_stop(FLOATING, &err), 0);
     assert_int_equal(deploy(DOCUMENT(DOMAIN, "")), 0);
     must_not_be_pinned(DOMAIN);
@@ -206,7 +206,7 @@ static void while_nobody_knows_who_runs_nobody_is_started(void **state)
     config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
     live_standin_fault("refuse-open");
     assert_int_equal(deploy(DOCUMENT(DOMAIN, "")), -1);
-    assert_told("VM 42: nobody knows who has which cores");
+    assert_told("VM 42: which VM has which cores is unknown");
     assert_logged("upstream", false);
 }
 
@@ -260,7 +260,7 @@ static void who_must_not_be_resumed_keeps_the_checkpoint(void **state)
     save_kept();
     live_standin_run(DOCUMENT(FLOATING, HPC_MARK PINNED_TO_3));
     config.node.hpc_cores = ONEIB_HPC_CORES_REFUSE;
-    must_be_refused(restore(), "VM 42: nobody has pinned it");
+    must_be_refused(restore(), "VM 42: it is not pinned");
     assert_logged("saved-replace", false);
     assert_true(tree_exists("/checkpoint"));
 }

@@ -591,7 +591,7 @@ static void a_vm_is_not_tuned_while_nobody_knows_which_cores_are_taken(void **st
     vm.wants_hpc = true;
     live_standin_fault("refuse-open");
     document = domain_document("");
-    assert_refused("VM 42: nobody knows which cores are taken");
+    assert_refused("VM 42: which cores are taken is unknown");
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
 }
 

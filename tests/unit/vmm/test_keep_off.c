@@ -321,7 +321,7 @@ static void who_would_get_cores_that_others_run_on_is_refused(void **state)
     run(3, "<vcpu>1</vcpu><cputune>" PIN("0", "3") "</cputune>");
     live_standin_forget_log();
     must_be_refused(admit(ONEIB_HPC_CORES_REFUSE, 2, ON_CORES("4", "5")),
-                    "nobody has pinned one-1; pin it (TOPOLOGY)");
+                    "one-1 is not pinned; pin it (TOPOLOGY)");
     must_be_left_alone();
     stop("one-1");
     assert_int_equal(admit(ONEIB_HPC_CORES_REFUSE, 2, ON_CORES("4", "5")), 0);
