@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "cluster/news.h"
+#include "cluster/member_events.h"
 #include "command/changes.h"
 #include "command/deviations.h"
 #include "command/json.h"
@@ -33,7 +33,7 @@ struct work {
     struct oneib_changes changes;
     bool written; /* the file was not as it should be */
     struct oneib_apply_result result;
-    struct oneib_news members; /* whom it concerned */
+    struct oneib_member_events members; /* whom it concerned */
 };
 
 /* ---- members, in the words of the daemon's log ----------------------------------------------- */
@@ -41,31 +41,32 @@ struct work {
 /* Those that the change brought, as snapshot->subnet, read behind it, bears them out. changes: from
  * the file that was in force to snapshot->desired.table. */
 static void find_members_changed(const struct oneib_snapshot *snapshot,
-                                 const struct oneib_changes *changes, struct oneib_news *news)
+                                 const struct oneib_changes *changes,
+                                 struct oneib_member_events *news)
 {
-    oneib_auto(oneib_roster_clear) struct oneib_roster roster;
-    oneib_auto(oneib_news_clear) struct oneib_news leaving = {0};
-    oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster);
-    const struct oneib_news_input input = {
-        .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
-    const struct oneib_news_evidence evidence = {
+    oneib_auto(oneib_member_list_clear) struct oneib_member_list member_list;
+    oneib_auto(oneib_member_events_clear) struct oneib_member_events leaving = {0};
+    oneib_member_list_make(&snapshot->cloud, &snapshot->desired, &member_list);
+    const struct oneib_member_events_input input = {
+        .after = &member_list, .cloud = &snapshot->cloud, .changes = changes};
+    const struct oneib_member_events_evidence evidence = {
         .subnet = &snapshot->subnet, .cloud = &snapshot->cloud, .desired = &snapshot->desired};
-    oneib_news_make(&input, news);
-    oneib_news_prove(&evidence, &roster, &leaving, news);
+    oneib_member_events_make(&input, news);
+    oneib_member_events_prove(&evidence, &member_list, &leaving, news);
 }
 
-/* A line for each of ONEIB_NEWS_LINES, and one that counts the rest. */
-static void append_members(const struct oneib_cloud *cloud, const struct oneib_news *news,
+/* A line for each of ONEIB_MEMBER_EVENT_LINES, and one that counts the rest. */
+static void append_members(const struct oneib_cloud *cloud, const struct oneib_member_events *news,
                            struct oneib_text *text)
 {
     oneib_autotext struct oneib_text rest = {0};
     for (size_t i = 0; i < news->count; i++) {
         if (!news->items[i].has_line)
             continue;
-        oneib_news_append(cloud, &news->items[i], true, text);
+        oneib_member_events_append(cloud, &news->items[i], true, text);
         oneib_text_append(text, "\n");
     }
-    oneib_news_append_rest(cloud, news, &rest);
+    oneib_member_events_append_rest(cloud, news, &rest);
     if (rest.length > 0)
         oneib_text_printf(text, "%s\n", rest.data);
 }
@@ -75,26 +76,27 @@ static json_t *id_json(bool known, uint32_t id)
     return known && id != ONEIB_NO_ID ? json_integer(id) : json_null();
 }
 
-static json_t *member_json(const struct oneib_cloud *cloud, const struct oneib_news_item *item)
+static json_t *member_json(const struct oneib_cloud *cloud, const struct oneib_member_event *item)
 {
-    const struct oneib_roster_line *line = &item->line;
+    const struct oneib_member_list_line *line = &item->line;
     const struct oneib_host *host = item->has_vm ? oneib_cloud_host(cloud, line->host_id) : NULL;
     oneib_autotext struct oneib_text reason = {0};
-    oneib_news_append_reason(cloud, item, &reason);
+    oneib_member_events_append_reason(cloud, item, &reason);
     return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "change",
-                     oneib_news_kind_name(item->kind), "network", id_json(true, line->network_id),
-                     "partition", oneib_json_text(item->has_vm ? NULL : item->partition), "pkey",
+                     oneib_member_event_kind_name(item->kind), "network",
+                     id_json(true, line->network_id), "partition",
+                     oneib_json_text(item->has_vm ? NULL : item->partition), "pkey",
                      oneib_json_key(line->pkey), "membership",
                      oneib_membership_name((enum oneib_membership)line->membership), "vm",
                      id_json(item->has_vm, line->vm_id), "nic", id_json(item->has_vm, line->nic_id),
                      "host", oneib_json_text(host ? host->name : NULL), "port_guid",
                      oneib_json_known_guid(line->member), "reason", oneib_json_text(reason.data),
-                     "proof", oneib_json_text(oneib_news_proof_name(item->proof)));
+                     "proof", oneib_json_text(oneib_member_event_proof_name(item->proof)));
 }
 
 /* All of them: [{change, network, partition, pkey, membership, vm, nic, host, port_guid, reason,
  * proof}] */
-static json_t *members_json(const struct oneib_cloud *cloud, const struct oneib_news *news)
+static json_t *members_json(const struct oneib_cloud *cloud, const struct oneib_member_events *news)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < news->count; i++)
@@ -350,7 +352,7 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
     else if (oneib_deviates(&reading.view, &work.result.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_apply_result_clear(&work.result);
-    oneib_news_clear(&work.members);
+    oneib_member_events_clear(&work.members);
     oneib_changes_clear(&work.changes);
     oneib_places_clear(&work.places);
     return status;

@@ -59,10 +59,11 @@ static bool same_post(const struct oneib_daemon *a, const struct oneib_daemon *b
 
 static int open_post(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    daemon->post = oneib_post_open(daemon->config.daemon.grants, daemon->config.daemon.key, err);
+    daemon->post =
+        oneib_node_server_open(daemon->config.daemon.grants, daemon->config.daemon.key, err);
     if (!daemon->post)
         return -1;
-    daemon->nodes.instance = oneib_post_instance(daemon->post);
+    daemon->nodes.instance = oneib_node_server_instance(daemon->post);
     return 0;
 }
 
@@ -96,7 +97,7 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     /* Now, for it may take seconds. */
     if (!daemon->config.daemon.address)
-        oneib_entry_host_name(daemon->host_name);
+        oneib_registration_host_name(daemon->host_name);
     if (!(before && same_post(daemon, before)) && open_post(daemon, err) < 0)
         return -1;
     if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))
@@ -110,13 +111,13 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_http_stop(daemon->http);
     oneib_control_close(daemon->control);
     oneib_partition_table_clear(&daemon->wanted);
-    oneib_post_close(daemon->post);
+    oneib_node_server_close(daemon->post);
     oneib_nodes_clear(&daemon->nodes);
     oneib_identities_clear(&daemon->identities);
     oneib_ledger_clear(&daemon->pins);
     oneib_host_keys_clear(&daemon->host_keys);
     oneib_findings_clear(&daemon->grant_findings);
-    oneib_strays_clear(&daemon->strays);
+    oneib_unexpected_vfs_clear(&daemon->strays);
     oneib_daemon_forget_hosts(daemon);
     oneib_events_close(daemon->events);
     oneib_fabric_close(daemon->fabric);
@@ -124,8 +125,8 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
     oneib_work_queue_clear(&daemon->queue);
-    oneib_reread_clear(&daemon->reread);
-    oneib_allowance_clear(&daemon->allowance);
+    oneib_delayed_recheck_clear(&daemon->reread);
+    oneib_event_rate_limit_clear(&daemon->rate_limit);
     oneib_snapshot_clear(&daemon->snapshot);
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
@@ -140,7 +141,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_id_set_clear(&daemon->hosts_denied);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
-    oneib_trail_clear(&daemon->trail);
+    oneib_audit_log_clear(&daemon->trail);
     oneib_leaves_clear(&daemon->leaves);
     if (daemon->lock >= 0)
         oneib_sync_unlock(daemon->lock);
@@ -219,7 +220,7 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     to->report = from->report;
     from->report = (struct oneib_report){0};
     to->trail = from->trail;
-    from->trail = (struct oneib_trail){0};
+    from->trail = (struct oneib_audit_log){0};
     /* Nobody else knows which ports these are. */
     to->reclosed = from->reclosed;
     from->reclosed = (struct oneib_fence_plan){0};
@@ -251,12 +252,12 @@ static void reload(struct oneib_daemon *daemon)
 
 static void note_event(struct oneib_daemon *daemon, double now, struct oneib_event event)
 {
-    if (!oneib_allowance_take(&daemon->allowance, now, event)) {
+    if (!oneib_event_rate_limit_take(&daemon->rate_limit, now, event)) {
         daemon->metrics.events_delayed++;
         return;
     }
     oneib_event_note(&daemon->queue, event);
-    oneib_reread_note(&daemon->reread, now, event);
+    oneib_delayed_recheck_note(&daemon->reread, now, event);
     oneib_poll_schedule_event(&daemon->schedule, now);
 }
 
@@ -272,7 +273,7 @@ static void note_what_waited(struct oneib_daemon *daemon)
 {
     const double now = oneib_now_ms();
     struct oneib_work_queue released = {0};
-    if (oneib_allowance_release(&daemon->allowance, now, &released)) {
+    if (oneib_event_rate_limit_release(&daemon->rate_limit, now, &released)) {
         note_all(daemon, now, ONEIB_EVENT_VM, &released.vms);
         note_all(daemon, now, ONEIB_EVENT_NETWORK, &released.networks);
     }
@@ -359,7 +360,8 @@ static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
         for (; count < 2; count++)
             descriptors[count] = (struct pollfd){.fd = fds[count], .events = POLLIN};
     }
-    descriptors[count++] = (struct pollfd){.fd = oneib_post_fd(daemon->post), .events = POLLIN};
+    descriptors[count++] =
+        (struct pollfd){.fd = oneib_node_server_fd(daemon->post), .events = POLLIN};
     if (oneib_daemon_can_answer(daemon))
         descriptors[count++] =
             (struct pollfd){.fd = oneib_control_fd(daemon->control), .events = POLLIN};
@@ -376,9 +378,10 @@ static double longest_sleep(const struct oneib_daemon *daemon)
 {
     double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
-    const double wait = oneib_allowance_wait(
-        &daemon->allowance, now,
-        oneib_reread_wait(&daemon->reread, now, oneib_poll_schedule_wait(&daemon->schedule, now)));
+    const double wait = oneib_event_rate_limit_wait(
+        &daemon->rate_limit, now,
+        oneib_delayed_recheck_wait(&daemon->reread, now,
+                                   oneib_poll_schedule_wait(&daemon->schedule, now)));
     return oneib_daemon_fence_wait(
         daemon, oneib_daemon_heard_wait(
                     daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest)));
@@ -476,7 +479,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_listen(daemon);
     oneib_daemon_hear(daemon);
     oneib_daemon_tell_role(daemon);
-    if (oneib_reread_take(&daemon->reread, oneib_now_ms(), &daemon->queue))
+    if (oneib_delayed_recheck_take(&daemon->reread, oneib_now_ms(), &daemon->queue))
         oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
     judge_stream(daemon);
     if (may_become_master(daemon))

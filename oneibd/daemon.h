@@ -18,23 +18,23 @@
 #include "cluster/host_attributes.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
-#include "oneibd/allowance.h"
+#include "oneibd/audit_log.h"
 #include "oneibd/control.h"
 #include "oneibd/daemon_report.h"
-#include "oneibd/entry.h"
+#include "oneibd/delayed_recheck.h"
+#include "oneibd/event_rate_limit.h"
 #include "oneibd/host_keys.h"
 #include "oneibd/http.h"
 #include "oneibd/identity.h"
 #include "oneibd/metrics.h"
+#include "oneibd/node_server.h"
 #include "oneibd/nodes.h"
 #include "oneibd/notify.h"
 #include "oneibd/poll_schedule.h"
-#include "oneibd/poster.h"
-#include "oneibd/reread.h"
+#include "oneibd/registration.h"
 #include "oneibd/snapshot_age.h"
-#include "oneibd/strays.h"
 #include "oneibd/stream_health.h"
-#include "oneibd/trail.h"
+#include "oneibd/unexpected_vfs.h"
 #include "opennebula/cache.h"
 #include "opennebula/credentials.h"
 #include "opennebula/events.h"
@@ -57,18 +57,18 @@ struct oneib_daemon {
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
-    struct oneib_post *post;            /* to and from nodes */
+    struct oneib_node_server *post;     /* to and from nodes */
     char host_name[ONEIB_ADDRESS_SIZE]; /* of this host, unless daemon.address is set; else "" */
     struct oneib_error entry_error; /* why nodes cannot learn of this daemon; code NONE: they can */
 
     struct oneib_work_queue queue;
-    struct oneib_reread reread; /* of what events named */
-    struct oneib_allowance allowance;
+    struct oneib_delayed_recheck reread; /* of what events named */
+    struct oneib_event_rate_limit rate_limit;
     struct oneib_poll_schedule schedule;
     struct oneib_stream_health stream_health;
     struct oneib_notify notify;
     struct oneib_report report;
-    struct oneib_trail trail;
+    struct oneib_audit_log trail;
     struct oneib_metrics metrics;
 
     struct oneib_snapshot snapshot;                /* its cloud, ledger and subnet are kept */
@@ -89,7 +89,7 @@ struct oneib_daemon {
     struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
     double serials_at;                  /* when its serials may be written into the ledger next */
     struct oneib_findings grant_findings;
-    struct oneib_strays strays; /* of what nodes report */
+    struct oneib_unexpected_vfs strays; /* of what nodes report */
     size_t strays_said;
     struct oneib_snapshot_age snapshot_age; /* of what lists are made of */
     double granted_ms;                      /* when grants were computed last */

@@ -37,12 +37,12 @@ static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
     if (!oneib_node_may_want(node, now))
         return;
     oneib_event_note(&daemon->queue, event);
-    oneib_reread_note(&daemon->reread, now, event);
+    oneib_delayed_recheck_note(&daemon->reread, now, event);
     oneib_poll_schedule_event(&daemon->schedule, now);
 }
 
 static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
-                      const struct oneib_post_item *item)
+                      const struct oneib_node_server_item *item)
 {
     if (!item->report)
         look_at_wanted(daemon, node, &item->want);
@@ -52,8 +52,8 @@ static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
 
 bool oneib_daemon_hear(struct oneib_daemon *daemon)
 {
-    struct oneib_post_item item;
-    while (oneib_post_take(daemon->post, &item)) {
+    struct oneib_node_server_item item;
+    while (oneib_node_server_take(daemon->post, &item)) {
         struct oneib_node *node = oneib_nodes_of_key(&daemon->nodes, item.key);
         if (node)
             hear_item(daemon, node, &item);
@@ -129,7 +129,7 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
     return news == ONEIB_NODES_NOW || daemon->keys_wait ||
            (daemon->vports_at >= 0 && now >= daemon->vports_at) ||
            count_cut_off(daemon) != daemon->cut_off ||
-           oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
+           oneib_unexpected_vfs_lasting(&daemon->strays, now) != daemon->strays_said ||
            ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
             now - daemon->granted_ms >= LATER_MS);
 }
@@ -169,7 +169,7 @@ static void believe(struct oneib_daemon *daemon)
     const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
     if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
         oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms());
-        oneib_post_admit(daemon->post, &identities);
+        oneib_node_server_admit(daemon->post, &identities);
     }
     oneib_identities_clear(&daemon->identities);
     daemon->identities = identities;
@@ -195,8 +195,8 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon)
         .sm_lid = lid,
     };
     if (daemon->has_cloud)
-        oneib_post_set_role(daemon->post, &role,
-                            oneib_snapshot_age_of_lists(&daemon->snapshot_age));
+        oneib_node_server_set_role(daemon->post, &role,
+                                   oneib_snapshot_age_of_lists(&daemon->snapshot_age));
 }
 
 /* What nodes have open is asked for before anything is decided that may take it from them. */
@@ -205,7 +205,7 @@ static void await_first_reports(struct oneib_daemon *daemon)
     const double end = oneib_now_ms() + FIRST_REPORTS_MS;
     while (!daemon->has_heard && oneib_nodes_unheard(&daemon->nodes) > 0 && oneib_now_ms() < end &&
            !oneib_signals_waiting()) {
-        struct pollfd descriptor = {.fd = oneib_post_fd(daemon->post), .events = POLLIN};
+        struct pollfd descriptor = {.fd = oneib_node_server_fd(daemon->post), .events = POLLIN};
         oneib_signals_poll(&descriptor, 1, end - oneib_now_ms());
         oneib_daemon_hear(daemon);
         oneib_daemon_alive(daemon);
@@ -262,7 +262,7 @@ static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
                                               struct oneib_ledger_daemon *own)
 {
     const struct oneib_kept_ledger *kept = &daemon->snapshot.kept;
-    oneib_post_keys(daemon->post, own);
+    oneib_node_server_keys(daemon->post, own);
     return (struct oneib_host_keys_trust){
         .ledger = kept->state == ONEIB_LEDGER_READ ? &kept->ledger : NULL,
         .sign = own->sign,
@@ -297,9 +297,9 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
     char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
-    oneib_post_seal_keys(daemon->post, host->id,
-                         oneib_host_keys_next_serial(&daemon->host_keys, trust.ledger, host->id),
-                         keys, count, seal);
+    oneib_node_server_seal_keys(
+        daemon->post, host->id,
+        oneib_host_keys_next_serial(&daemon->host_keys, trust.ledger, host->id), keys, count, seal);
     const int32_t vfs_free = oneib_daemon_vfs_free(daemon, host->id);
     oneib_signals_allow();
     const int status =
@@ -416,8 +416,8 @@ static void keep_others(const struct oneib_daemon *daemon, struct oneib_node *no
                         const struct oneib_host *host, oneib_pkey *keys, size_t *count)
 {
     if (daemon->config.one.writer) {
-        oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(), keys,
-                            count);
+        oneib_pkey_last_uses_keep(&node->pkey_last_uses, host->keys, host->key_count,
+                                  oneib_now_ms(), keys, count);
         return;
     }
     *count = keep_keys(host, keys, *count);
@@ -466,7 +466,7 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
         oneib_keys_of_node(snapshot, oneib_grants_of_host(grants, host->id), &before, keys);
     if (!daemon->config.one.writer || !node->believes)
         return write_beside_another(daemon, node, host, keys, count, err);
-    oneib_key_ages_clear(&node->key_ages);
+    oneib_pkey_last_uses_clear(&node->pkey_last_uses);
     return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
 }
 
@@ -525,7 +525,7 @@ static void send_list(struct oneib_daemon *daemon, const struct oneib_grants *gr
             list->items[list->count++] = granted->items[i];
     oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed);
     if (changed)
-        oneib_post_send(daemon->post, node->identity.key, node->serial, node->sent);
+        oneib_node_server_send(daemon->post, node->identity.key, node->serial, node->sent);
 }
 
 static void send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants)
@@ -642,10 +642,10 @@ static void note_strays(struct oneib_daemon *daemon, const struct snapshots *sna
 {
     const double now = oneib_now_ms();
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    oneib_strays_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now);
-    daemon->strays_said = oneib_strays_lasting(&daemon->strays, now);
+    oneib_unexpected_vfs_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now);
+    daemon->strays_said = oneib_unexpected_vfs_lasting(&daemon->strays, now);
     daemon->metrics.strays = daemon->strays_said;
-    oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings);
+    oneib_unexpected_vfs_report(&daemon->strays, cloud, now, &daemon->grant_findings);
 }
 
 /* ---- a turn's part --------------------------------------------------------------------------- */

@@ -145,8 +145,9 @@ static void leave_out_unusable(const struct oneib_daemon *daemon,
         const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
         const bool is_unusable = oneib_daemon_is_cut_off(daemon, item->host_id) ||
                                  oneib_ledger_fence(&daemon->snapshot.kept.ledger, item->host_id);
-        const size_t strays =
-            is_unusable ? item->vfs_free : oneib_strays_of_host(&daemon->strays, item->host_id);
+        const size_t strays = is_unusable
+                                  ? item->vfs_free
+                                  : oneib_unexpected_vfs_of_host(&daemon->strays, item->host_id);
         if (!host || strays == 0)
             continue;
         item->vfs_free -= strays < item->vfs_free ? (uint32_t)strays : item->vfs_free;

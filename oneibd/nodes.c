@@ -13,8 +13,8 @@ static void clear_node(struct oneib_node *node)
     free(node->sent);
     free(node->records);
     free(node->ports);
-    oneib_told_clear(&node->told);
-    oneib_key_ages_clear(&node->key_ages);
+    oneib_sent_nics_clear(&node->told);
+    oneib_pkey_last_uses_clear(&node->pkey_last_uses);
     *node = (struct oneib_node){0};
 }
 
@@ -49,8 +49,8 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         known->sent = NULL;
         known->records = NULL;
         known->ports = NULL;
-        known->told = (struct oneib_told){0};
-        known->key_ages = (struct oneib_key_ages){0};
+        known->told = (struct oneib_sent_nics){0};
+        known->pkey_last_uses = (struct oneib_pkey_last_uses){0};
         return node;
     }
     nodes->news = ONEIB_NODES_NOW;
@@ -99,7 +99,7 @@ void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
         is_question_due(node) || !node->sent || !oneib_grant_list_is(node->sent, grants, count);
     if (!*changed)
         return;
-    oneib_told_send(&node->told, grants, count);
+    oneib_sent_nics_send(&node->told, grants, count);
     /* As long as its items are: thousands of nodes have few grants each. */
     struct oneib_grant_list *list =
         oneib_alloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants, 1);
@@ -208,7 +208,7 @@ static void forget_told(struct oneib_node *node, double now)
 {
     if (oneib_node_state(node, now) == ONEIB_NODE_FOLLOWS && node->believes && node->table_known &&
         node->sent)
-        oneib_told_report(&node->told, node->sent, node->records, node->record_count);
+        oneib_sent_nics_report(&node->told, node->sent, node->records, node->record_count);
 }
 
 void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
@@ -224,7 +224,7 @@ void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
     }
     keep_ports(nodes, node, report);
     if (!node->has_told_all && report->complete)
-        oneib_told_before(&node->told, report->records, report->count, now);
+        oneib_sent_nics_before(&node->told, report->records, report->count, now);
     node->has_told_all |= report->complete;
     note_machine(node, report->boot, now);
     follow(nodes, node, follows, now);
@@ -341,7 +341,7 @@ void oneib_nodes_read(struct oneib_nodes *nodes, double now,
     for (size_t i = 0; i < nodes->count; i++) {
         struct oneib_node *node = &nodes->items[i];
         struct oneib_nic_name *told = nodes->told + told_count;
-        const size_t count = oneib_told_list(&node->told, now, told);
+        const size_t count = oneib_sent_nics_list(&node->told, now, told);
         told_count += count;
         node->seen = oneib_node_state(node, now);
         nodes->snapshots[i] = (struct oneib_node_snapshot){

@@ -9,8 +9,8 @@
 #include "cluster/grants.h"
 #include "grants/grants_message.h"
 #include "oneibd/identity.h"
-#include "oneibd/key_ages.h"
-#include "oneibd/told.h"
+#include "oneibd/pkey_last_use.h"
+#include "oneibd/sent_nics.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,8 +61,8 @@ struct oneib_node {
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* it has had VMs looked at so often since then */
     unsigned wants;
-    struct oneib_told told;
-    struct oneib_key_ages key_ages; /* the writer's, while it believes another daemon */
+    struct oneib_sent_nics told;
+    struct oneib_pkey_last_uses pkey_last_uses; /* the writer's, while it believes another daemon */
 };
 
 /* What has become known since somebody looked (oneib_nodes_read()). */

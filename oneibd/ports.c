@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "cluster/duplicate_guids.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "cluster/port_owner.h"
-#include "cluster/twin_ports.h"
 #include "oneibd/daemon.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -400,7 +400,7 @@ static void find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_li
                        bool *changed)
 {
     struct oneib_findings found = {0};
-    oneib_twin_ports_report(links->items, links->count, &daemon->snapshot.cloud, &found);
+    oneib_duplicate_guids_report(links->items, links->count, &daemon->snapshot.cloud, &found);
     *changed |= found.count != daemon->twin_findings.count;
     oneib_findings_clear(&daemon->twin_findings);
     daemon->twin_findings = found;

@@ -5,8 +5,8 @@
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include "sm/kind.h"
-#include "sync/level_choice.h"
 #include "sync/lock.h"
+#include "sync/sl_assignment.h"
 #include <time.h>
 
 /* `oneib sync` holds the lock for as long as opensm takes: then the next try is soon enough. */
@@ -190,7 +190,7 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
     daemon->owns_file = true;
-    oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
+    oneib_audit_log_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
     look_at_levels(daemon, result, subnet_is_new);
@@ -238,7 +238,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
-            oneib_trail_follow(&daemon->trail, snapshot, changes, false, daemon->gated);
+            oneib_audit_log_follow(&daemon->trail, snapshot, changes, false, daemon->gated);
         return -1;
     }
     daemon->file_is_ahead = false;
@@ -398,7 +398,7 @@ static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_da
 {
     oneib_autoledger struct oneib_ledger next;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    if (oneib_entry_put(&next, entry, err) < 0)
+    if (oneib_registration_put(&next, entry, err) < 0)
         return -1;
     return oneib_daemon_put_ledger(daemon, &next, err);
 }
@@ -422,7 +422,7 @@ static int enter_by(struct oneib_daemon *daemon, struct oneib_ledger_daemon *ent
 {
     for (unsigned i = 0; i < ENTRY_ROUNDS && may_enter(daemon); i++) {
         daemon->entry_error = (struct oneib_error){0};
-        if (oneib_entry_stands(&daemon->snapshot.kept.ledger, entry))
+        if (oneib_registration_stands(&daemon->snapshot.kept.ledger, entry))
             return 0;
         entry->since = time(NULL);
         if (write_entry(daemon, entry, &daemon->entry_error) == 0) {
@@ -443,9 +443,9 @@ static int enter(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_ledger_daemon entry;
     daemon->entry_error = (struct oneib_error){0};
-    oneib_post_keys(daemon->post, &entry);
-    return oneib_entry_set_address(&daemon->config, daemon->host_name, &entry,
-                                   &daemon->entry_error) < 0
+    oneib_node_server_keys(daemon->post, &entry);
+    return oneib_registration_set_address(&daemon->config, daemon->host_name, &entry,
+                                          &daemon->entry_error) < 0
                ? 0
                : enter_by(daemon, &entry, err);
 }

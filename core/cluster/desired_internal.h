@@ -4,7 +4,7 @@
  * other. Only desired*.c include this.
  *
  *   desired_static_partitions.c   the operator's: what they take and what they must not be
- *   desired_switched.c   networks that another driver serves now: which are kept for NICs' sake
+ *   desired_driver_changed.c   networks that another driver serves now: which are kept for NICs' sake
  *   desired_keys.c       entitlement of networks by the ledger
  *   pkey_choice.c        what is to change in the ledger, and in the copies that networks have
  *   desired_classes.c    service levels, for the ledger and for the copies that networks have
@@ -100,7 +100,7 @@ struct oneib_work {
     struct oneib_findings *findings;
     struct oneib_static_use static_use;
     bool *kept; /* of each network that another driver serves: NICs of ours keep it, see
-                   desired_switched.c */
+                   desired_driver_changed.c */
     struct oneib_entitlement *entitlements;
     struct oneib_line *statics; /* by cluster and GUID, each once */
     size_t static_count, static_capacity;
@@ -126,7 +126,7 @@ void oneib_static_append(struct oneib_work *work, const struct oneib_partition *
 void oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
                             bool *waits);
 
-/* desired_switched.c */
+/* desired_driver_changed.c */
 /* Fills work->kept. */
 void oneib_find_switched(struct oneib_work *work);
 /* Says of each network that is kept what has become of it, and the command that puts it right. */

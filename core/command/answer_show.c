@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/names.h"
-#include "cluster/standing.h"
+#include "cluster/pkey_status.h"
 #include "command/answer.h"
 #include "command/command_owner.h"
 #include "command/deviations.h"
@@ -79,14 +79,14 @@ struct place {
     const struct oneib_attachment *attachment;
     enum oneib_member_status member_status;
     const struct oneib_desired_binding *binding; /* on its host; NULL: on none */
-    bool standing_known;
-    enum oneib_standing standing;       /* of a member; while it migrates that of the worse host */
+    bool pkey_status_known;
+    enum oneib_pkey_status pkey_status; /* of a member; while it migrates that of the worse host */
     const struct oneib_deviation *left; /* what oneibd puts right; NULL: nothing */
     bool daemon_runs;
 };
 
 /* Why a member's key is not in force, and what to do. */
-static const char *standing_reason(const struct place *place)
+static const char *pkey_status_reason(const struct place *place)
 {
     static const char *const words[] = {
         [ONEIB_KEY_LACKING] =
@@ -104,7 +104,7 @@ static const char *standing_reason(const struct place *place)
                                "apart while the VM migrates: look in the VM"),
     };
     return place->left ? oneib_deviation_fix(place->left, place->daemon_runs)
-                       : words[place->standing];
+                       : words[place->pkey_status];
 }
 
 /* Of the key that the port lacks, where oneibd puts it right; NULL: it does not. */
@@ -133,12 +133,13 @@ static struct place place_of(const struct subject *subject, size_t index)
                               (enum oneib_member_status)snapshot->desired.member_statuses[index],
                           .binding = bindings,
                           .daemon_runs = subject->places.daemon_runs};
-    place.standing_known =
+    place.pkey_status_known =
         snapshot->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
-    if (!place.standing_known)
+    if (!place.pkey_status_known)
         return place;
-    place.standing = oneib_standing_of_bindings(&snapshot->subnet, bindings, count);
-    const bool lacks = place.standing == ONEIB_KEY_LACKING || place.standing == ONEIB_KEY_OTHERWISE;
+    place.pkey_status = oneib_pkey_status_of_bindings(&snapshot->subnet, bindings, count);
+    const bool lacks =
+        place.pkey_status == ONEIB_KEY_LACKING || place.pkey_status == ONEIB_KEY_OTHERWISE;
     for (size_t i = 0; lacks && i < count && !place.left; i++)
         place.left = find_left(&subject->states.verification, &bindings[i], place.daemon_runs);
     return place;
@@ -251,21 +252,21 @@ static void add_port_cell(struct oneib_table *table, const struct place *place)
     oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
 }
 
-static void add_standing_cell(struct oneib_table *table, const struct place *place)
+static void add_pkey_status_cell(struct oneib_table *table, const struct place *place)
 {
     if (place->member_status == ONEIB_MEMBER_STATUS_ABSENT)
         oneib_table_cell(table, ONEIB_FAINT, "-");
     else if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         oneib_table_cell(table, ONEIB_BAD, "no: %s",
                          oneib_member_status_name(place->member_status));
-    else if (!place->standing_known)
+    else if (!place->pkey_status_known)
         oneib_table_cell(table, ONEIB_PLAIN, "not asked");
-    else if (place->standing == ONEIB_IN_FORCE)
+    else if (place->pkey_status == ONEIB_IN_FORCE)
         oneib_table_cell(table, ONEIB_GOOD, "yes");
-    else if (place->standing == ONEIB_PORT_UNSEEN)
+    else if (place->pkey_status == ONEIB_PORT_UNSEEN)
         oneib_table_cell(table, ONEIB_PLAIN, "not visible");
     else
-        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
+        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_pkey_status_name(place->pkey_status));
 }
 
 static void add_vf_cell(struct oneib_table *table, const struct subject *subject,
@@ -299,7 +300,7 @@ static void add_attachment(struct oneib_table *table, const struct subject *subj
     add_port_cell(table, &place);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
-    add_standing_cell(table, &place);
+    add_pkey_status_cell(table, &place);
     add_vf_cell(table, subject, &place);
 }
 
@@ -412,20 +413,20 @@ static void append_reasons(const struct subject *subject, struct oneib_text *tex
     unsigned refusals = 0, standings = 0, lacks = 0;
     for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
         const struct place place = place_of(subject, subject->cluster->attachments[i]);
-        const char *why = standing_reason(&place);
+        const char *why = pkey_status_reason(&place);
         const unsigned bit =
-            1u << (place.standing + (place.left && place.left->is_daemons ? STANDINGS : 0));
+            1u << (place.pkey_status + (place.left && place.left->is_daemons ? STANDINGS : 0));
         if (reason(place.member_status) && !(refusals & (1u << place.member_status)))
             append_reason(text, oneib_member_status_name(place.member_status),
                           reason(place.member_status));
-        if (place.standing_known && why && !(standings & bit))
-            append_reason(text, oneib_standing_name(place.standing), why);
+        if (place.pkey_status_known && why && !(standings & bit))
+            append_reason(text, oneib_pkey_status_name(place.pkey_status), why);
         const enum vf_lack lack = vf_lack_of(subject, &place);
         if (vf_lack_reason(lack) && !(lacks & (1u << lack)))
             oneib_text_printf(text, "VF %s: %s\n", vf_lack_name(lack), vf_lack_reason(lack));
         lacks |= 1u << lack;
         refusals |= 1u << place.member_status;
-        standings |= place.standing_known ? bit : 0;
+        standings |= place.pkey_status_known ? bit : 0;
     }
 }
 
@@ -457,9 +458,9 @@ static json_t *in_force_json(const struct place *place)
 {
     if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return json_false();
-    if (!place->standing_known || place->standing == ONEIB_PORT_UNSEEN)
+    if (!place->pkey_status_known || place->pkey_status == ONEIB_PORT_UNSEEN)
         return json_null();
-    return json_boolean(place->standing == ONEIB_IN_FORCE);
+    return json_boolean(place->pkey_status == ONEIB_IN_FORCE);
 }
 
 /* Why it is not in force, or of no use; NULL: it is, or nobody asked. */
@@ -467,7 +468,7 @@ static const char *what_is_wrong(const struct subject *subject, const struct pla
 {
     if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return reason(place->member_status);
-    return (place->standing_known ? standing_reason(place) : NULL)
+    return (place->pkey_status_known ? pkey_status_reason(place) : NULL)
                ?: vf_lack_reason(vf_lack_of(subject, place));
 }
 
@@ -507,8 +508,8 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
             oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
         "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
         "member_status", oneib_member_status_name(place.member_status), "in_force",
-        in_force_json(&place), "standing",
-        oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
+        in_force_json(&place), "pkey_status",
+        oneib_json_text(place.pkey_status_known ? oneib_pkey_status_name(place.pkey_status) : NULL),
         "reason", oneib_json_text(what_is_wrong(subject, &place)), "vf",
         vf_json(vf_of(subject, attachment)));
 }

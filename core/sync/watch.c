@@ -36,15 +36,15 @@ static bool is_awaited(const struct oneib_watch *watch, const struct oneib_devia
            (deviation->kind == ONEIB_KEY_EXCESS && watch->keys[oneib_pkey_base(deviation->found)]);
 }
 
-enum standing { RIGHT, OWED, CONCERNED };
+enum pkey_status { RIGHT, OWED, CONCERNED };
 
 /* The worst of the port's deviations, which are neighbours from `first` on; *end is behind them. */
-static enum standing judge_port(const struct oneib_watch *watch,
-                                const struct oneib_verification *verification, size_t first,
-                                size_t *end)
+static enum pkey_status judge_port(const struct oneib_watch *watch,
+                                   const struct oneib_verification *verification, size_t first,
+                                   size_t *end)
 {
     const oneib_guid guid = verification->items[first].port_guid;
-    enum standing standing = RIGHT;
+    enum pkey_status pkey_status = RIGHT;
     for (*end = first; *end < verification->count; ++*end) {
         const struct oneib_deviation *deviation = &verification->items[*end];
         if (deviation->port_guid != guid)
@@ -52,16 +52,16 @@ static enum standing judge_port(const struct oneib_watch *watch,
         if (!is_awaited(watch, deviation))
             continue;
         if (!is_preexisting(watch, deviation))
-            standing = CONCERNED;
-        else if (standing == RIGHT)
-            standing = OWED;
+            pkey_status = CONCERNED;
+        else if (pkey_status == RIGHT)
+            pkey_status = OWED;
     }
-    return standing;
+    return pkey_status;
 }
 
-/* Puts the ports of one standing behind those that are there. */
+/* Puts the ports of one pkey_status behind those that are there. */
 static void collect(const struct oneib_subnet *subnet,
-                    const struct oneib_verification *verification, enum standing wanted,
+                    const struct oneib_verification *verification, enum pkey_status wanted,
                     struct oneib_watch *watch)
 {
     for (size_t first = 0, end; first < verification->count; first = end) {

@@ -233,7 +233,7 @@ int oneib_vfs_open_where_key_is(struct oneib_vfs *vfs, const struct oneib_vf_pla
                                 const struct oneib_vf_record *record, bool *is_open,
                                 struct oneib_error *why, struct oneib_error *err);
 
-/* ---- a VF's own port (vf_sight.c) ------------------------------------------------------------ */
+/* ---- a VF's own port (virtual_port_check.c) ------------------------------------------------------------ */
 
 enum oneib_vf_sight {
     ONEIB_VF_UNSEEN, /* the host cannot read it, or it has none: what opens it is its grant alone */

@@ -8,7 +8,7 @@
  */
 #include "cluster/cloud.h"
 #include "cluster/desired.h"
-#include "cluster/news.h"
+#include "cluster/member_events.h"
 #include "partitions/partition.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,28 +111,28 @@ static void make_cloud(struct oneib_cloud *cloud, uint32_t attachments)
 
 /* *before becomes what is; the fabric is empty, so that a port is off it. */
 static double follow(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
-                     struct oneib_roster *before)
+                     struct oneib_member_list *before)
 {
     static const struct oneib_subnet subnet;
     static const struct oneib_changes none;
     const double start = now();
-    struct oneib_roster after;
-    struct oneib_news news, leaving = {0};
-    oneib_roster_make(cloud, desired, &after);
-    const struct oneib_news_input input = {
+    struct oneib_member_list after;
+    struct oneib_member_events news, leaving = {0};
+    oneib_member_list_make(cloud, desired, &after);
+    const struct oneib_member_events_input input = {
         .before = before->lines ? before : NULL, .after = &after, .cloud = cloud, .changes = &none};
-    const struct oneib_news_evidence evidence = {
+    const struct oneib_member_events_evidence evidence = {
         .subnet = &subnet, .cloud = cloud, .desired = desired};
-    oneib_news_make(&input, &news);
-    oneib_news_prove(&evidence, &after, &leaving, &news);
+    oneib_member_events_make(&input, &news);
+    oneib_member_events_prove(&evidence, &after, &leaving, &news);
     if (before->lines && news.count != 2) {
         fprintf(stderr, "bench_cluster_desired: %zu news of one that has moved\n", news.count);
         exit(3);
     }
-    oneib_roster_clear(before);
+    oneib_member_list_clear(before);
     *before = after;
-    oneib_news_clear(&news);
-    oneib_news_clear(&leaving);
+    oneib_member_events_clear(&news);
+    oneib_member_events_clear(&leaving);
     return now() - start;
 }
 
@@ -140,7 +140,7 @@ static double follow(const struct oneib_cloud *cloud, const struct oneib_desired
 static struct oneib_ledger ledger;
 
 /* *members: how many lines of members the file has. */
-static struct step_times run(struct oneib_cloud *cloud, struct oneib_roster *before,
+static struct step_times run(struct oneib_cloud *cloud, struct oneib_member_list *before,
                              size_t *members, struct oneib_error *err)
 {
     const struct oneib_policy policy = {.pkey_first = 256,
@@ -197,7 +197,7 @@ static struct step_times measure(uint32_t attachments)
     struct oneib_error err;
     struct oneib_cloud cloud = {0};
     struct step_times best = {0};
-    struct oneib_roster before = {0};
+    struct oneib_member_list before = {0};
     size_t members = 0;
     make_cloud(&cloud, attachments);
     for (int i = 0; i < ROUNDS; i++) {
@@ -215,7 +215,7 @@ static struct step_times measure(uint32_t attachments)
            "%.4f); audit trail %.4f\n",
            attachments, members, total(&best), best.compute, best.render, best.parse, best.compare,
            best.follow);
-    oneib_roster_clear(&before);
+    oneib_member_list_clear(&before);
     oneib_cloud_clear(&cloud);
     return best;
 }

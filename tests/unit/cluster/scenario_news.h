@@ -5,15 +5,15 @@
 #define ONEIB_TEST_CLUSTER_SCENARIO_NEWS_H
 
 #include "cloud_builder.h"
-#include "cluster/news.h"
+#include "cluster/member_events.h"
 
 #define NEWS_HOSTS 9 /* port1 to port9 are on the fabric */
 
 struct news_scene {
     bool is_asked, obeys, restarted, only_changes; /* of this reconciliation */
     struct oneib_subnet subnet;                    /* as it was read last */
-    struct oneib_roster before, after;
-    struct oneib_news news, leaving;
+    struct oneib_member_list before, after;
+    struct oneib_member_events news, leaving;
     struct oneib_changes changes;
     bool knows_before;
 };
@@ -53,32 +53,33 @@ static inline void obey_partitions(struct news_scene *news,
 /* Between what was before and what was computed. */
 static inline void find_news(const struct scene *scene, struct news_scene *news)
 {
-    oneib_roster_clear(&news->after);
-    oneib_news_clear(&news->news);
+    oneib_member_list_clear(&news->after);
+    oneib_member_events_clear(&news->news);
     oneib_changes_clear(&news->changes);
     if (news->restarted)
         news->knows_before = false;
-    oneib_roster_make(&scene->cloud, &scene->desired, &news->after);
+    oneib_member_list_make(&scene->cloud, &scene->desired, &news->after);
     oneib_partitions_diff(&scene->in_force, &scene->desired.table, &news->changes);
-    const struct oneib_news_input input = {.before = news->knows_before ? &news->before : NULL,
-                                           .after = &news->after,
-                                           .cloud = &scene->cloud,
-                                           .changes = &news->changes,
-                                           .refusals = !news->only_changes};
-    oneib_news_make(&input, &news->news);
-    const struct oneib_news_evidence evidence = {.subnet = &news->subnet,
-                                                 .cloud = &scene->cloud,
-                                                 .desired = &scene->desired,
-                                                 .begins = !news->knows_before};
-    oneib_news_prove(&evidence, &news->after, &news->leaving, &news->news);
+    const struct oneib_member_events_input input = {.before =
+                                                        news->knows_before ? &news->before : NULL,
+                                                    .after = &news->after,
+                                                    .cloud = &scene->cloud,
+                                                    .changes = &news->changes,
+                                                    .refusals = !news->only_changes};
+    oneib_member_events_make(&input, &news->news);
+    const struct oneib_member_events_evidence evidence = {.subnet = &news->subnet,
+                                                          .cloud = &scene->cloud,
+                                                          .desired = &scene->desired,
+                                                          .begins = !news->knows_before};
+    oneib_member_events_prove(&evidence, &news->after, &news->leaving, &news->news);
 }
 
 /* The partitions come into force, and what is now is what was before the next reconciliation. */
 static inline void turn_over(struct scene *scene, struct news_scene *news)
 {
-    oneib_roster_clear(&news->before);
+    oneib_member_list_clear(&news->before);
     news->before = news->after;
-    news->after = (struct oneib_roster){0};
+    news->after = (struct oneib_member_list){0};
     news->knows_before = true;
     oneib_changes_clear(&news->changes);
     oneib_partition_table_clear(&scene->in_force);
@@ -92,7 +93,7 @@ static inline void print_news(const struct scene *scene, const struct news_scene
 {
     for (size_t i = 0; i < news->news.count; i++) {
         oneib_text_append(text, "news ");
-        oneib_news_append(&scene->cloud, &news->news.items[i], true, text);
+        oneib_member_events_append(&scene->cloud, &news->news.items[i], true, text);
         oneib_text_append(text, "\n");
     }
 }
@@ -100,10 +101,10 @@ static inline void print_news(const struct scene *scene, const struct news_scene
 static inline void news_scene_clear(struct news_scene *news)
 {
     oneib_subnet_clear(&news->subnet);
-    oneib_roster_clear(&news->before);
-    oneib_roster_clear(&news->after);
-    oneib_news_clear(&news->news);
-    oneib_news_clear(&news->leaving);
+    oneib_member_list_clear(&news->before);
+    oneib_member_list_clear(&news->after);
+    oneib_member_events_clear(&news->news);
+    oneib_member_events_clear(&news->leaving);
     oneib_changes_clear(&news->changes);
 }
 

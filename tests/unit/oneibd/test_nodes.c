@@ -595,10 +595,10 @@ static void what_a_node_has_at_first_counts_for_a_while(void **state)
     hear(node, 0, 2000);
     assert_true(was_told(42, 2000));
     assert_false(was_told(43, 2000));
-    assert_true(was_told(42, 1000 + ONEIB_TOLD_BEFORE_MS - 1));
-    assert_false(was_told(42, 1000 + ONEIB_TOLD_BEFORE_MS));
-    list(node, 42, 1000 + ONEIB_TOLD_BEFORE_MS);
-    assert_true(was_told(42, 1000 + 2 * ONEIB_TOLD_BEFORE_MS));
+    assert_true(was_told(42, 1000 + ONEIB_SENT_BEFORE_MS - 1));
+    assert_false(was_told(42, 1000 + ONEIB_SENT_BEFORE_MS));
+    list(node, 42, 1000 + ONEIB_SENT_BEFORE_MS);
+    assert_true(was_told(42, 1000 + 2 * ONEIB_SENT_BEFORE_MS));
 }
 
 /* By the list of the daemon before it may have it again. */
