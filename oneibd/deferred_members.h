@@ -7,7 +7,7 @@
 #include "partitions/partition.h"
 
 /*
- * Makes of *now, the member_list of the desired state, what it is by `written`, the partitions that may
+ * Makes of *now, the member list of the desired state, what it is by `written`, the partitions that may
  * be written now (sorted): a member whose entry is still withheld is as it was `before`, and one
  * that has left stays while its entry does and nobody else of *now has it.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From two member_lists, and the change of the partitions file, to who was added, removed or refused. */
+/* From two member lists, and the change of the partitions file, to who was added, removed or refused. */
 #include "cluster/member_events.h"
 #include "base/array.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@ struct work {
     struct oneib_member_events *news;
 };
 
-/* The lines of one NIC in one member_list: at most two. */
+/* The lines of one NIC in one member list: at most two. */
 struct group {
     const struct oneib_member_list_line *lines;
     size_t count;
@@ -235,7 +235,7 @@ static void carry_over(const struct group *before, struct oneib_member_list_line
     }
 }
 
-/* ---- two member_lists ----------------------------------------------------------------------------- */
+/* ---- two member lists ----------------------------------------------------------------------------- */
 
 static int compare_nic(const struct oneib_member_list_line *left,
                        const struct oneib_member_list_line *right)
@@ -309,7 +309,7 @@ static const struct place *find_place(const struct places *places, oneib_pkey pk
                : NULL;
 }
 
-/* Those that the member_lists have told of. Who is, or was, refused had no key. */
+/* Those that the member lists have named. Who is, or was, refused had no key. */
 static void list_told(const struct oneib_member_events *news, struct places *places)
 {
     places->items = oneib_alloc(news->count + 1, sizeof *places->items);
@@ -321,7 +321,7 @@ static void list_told(const struct oneib_member_events *news, struct places *pla
     ONEIB_SORT(places->items, places->count, compare_places);
 }
 
-/* The members of the member_list. */
+/* The members of the member list. */
 static void list_members(const struct oneib_member_list *member_list, struct places *places)
 {
     places->items = oneib_alloc(member_list->count + 1, sizeof *places->items);
@@ -394,7 +394,7 @@ static void tell_vms_of_file(const struct work *work, const struct oneib_change 
     }
 }
 
-/* Nobody knows who was there before: of additions the member_list says whose they are. */
+/* Nobody knows who was there before: of additions the member list says whose they are. */
 static void tell_change_of_file(const struct work *work, const struct oneib_change *change,
                                 const struct places *known)
 {

@@ -95,7 +95,7 @@ struct oneib_member_events_input {
     bool refusals;                       /* without `before`: all that are refused are news */
 };
 
-/* Compares. By a merge of what is sorted: no search of one member_list for a line of the other. *news is
+/* Compares. By a merge of what is sorted: no search of one member list for a line of the other. *news is
  * not sorted yet. */
 void oneib_member_events_make(const struct oneib_member_events_input *input,
                               struct oneib_member_events *news);
@@ -108,7 +108,7 @@ struct oneib_member_events_evidence {
 };
 
 /*
- * Sets each item's proof and how the lines of the member_list, `after` of the news, stand; adds ARRIVED
+ * Sets each item's proof and how the lines of the member list, `after` of the news, stand; adds ARRIVED
  * for those that were waited for and have come. leaving: removals that are waited for, held back
  * ones too, from the time before, one of each key on each port; those that are no more become GONE,
  * those of this news that are not done are added. What the file alone tells of them is left out. At

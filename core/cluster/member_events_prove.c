@@ -136,7 +136,7 @@ struct place {
 
 ONEIB_ORDER_BY(compare_places, struct place, guid, pkey);
 
-/* Whether a NIC is a member by that port: the places of the member_list's members, listed when they are
+/* Whether a NIC is a member by that port: the places of the member list's members, listed when they are
  * asked for first. */
 struct member_ports {
     struct place *items; /* sorted */

@@ -59,7 +59,7 @@ static enum pkey_status judge_port(const struct oneib_watch *watch,
     return pkey_status;
 }
 
-/* Puts the ports of one pkey_status behind those that are there. */
+/* Puts the ports of one P_Key status behind those that are there. */
 static void collect(const struct oneib_subnet *subnet,
                     const struct oneib_verification *verification, enum pkey_status wanted,
                     struct oneib_watch *watch)
