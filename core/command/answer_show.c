@@ -508,7 +508,7 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
             oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
         "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
         "member_status", oneib_member_status_name(place.member_status), "in_force",
-        in_force_json(&place), "pkey_status",
+        in_force_json(&place), "standing",
         oneib_json_text(place.pkey_status_known ? oneib_pkey_status_name(place.pkey_status) : NULL),
         "reason", oneib_json_text(what_is_wrong(subject, &place)), "vf",
         vf_json(vf_of(subject, attachment)));

@@ -55,7 +55,7 @@ static void a_lost_ledger_is_shown_and_adopted_from_what_is_in_force(void **stat
     const char *plan = ONEIB(1, "plan", "--adopt", "--exit-code")->out;
     must_say(plan, "= network 1 \"red\" has P_Key 0x0101 in the ledger\n");
     must_say(plan, "= network 2 \"blue\" has P_Key 0x0102 in the ledger\n");
-    must_say(plan, "= P_Key 0x0155 rests");
+    must_say(plan, "= P_Key 0x0155 is quarantined");
 
     must_say(ONEIB(0, "sync", "--adopt")->out, "the ledger has 3 P_Keys again\n");
     struct oneib_kept_ledger kept = scene_ledger();

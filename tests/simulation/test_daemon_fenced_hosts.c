@@ -134,9 +134,9 @@ static void others_who_write_the_ledger_are_no_error(void **state)
     for (size_t i = 0; i < SCENE_HOSTS; i++)
         await_pinned(lab_host_port_guid(scene(), i));
     daemon_forget_log();
-    for (unsigned i = 0; i < ROUNDS && !daemon_said("somebody else has written"); i++)
+    for (unsigned i = 0; i < ROUNDS && !daemon_said("another writer has changed"); i++)
         fence_all();
-    assert_true(daemon_said("somebody else has written the ledger")); /* else this shows nothing */
+    assert_true(daemon_said("another writer has changed the ledger")); /* else this shows nothing */
     assert_false(daemon_said("the partitions stay as they are"));
 }
 
