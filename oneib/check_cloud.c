@@ -238,7 +238,7 @@ static void check_accepted(struct oneib_session *session, const struct oneib_clo
         kept.state == ONEIB_LEDGER_BROKEN)
         return;
     for (size_t i = cloud->host_count; i-- > 0;)
-        if (cloud->hosts[i].node_key[0] && !oneib_ledger_host(&kept.ledger, cloud->hosts[i].id)) {
+        if (oneib_ledger_awaits_acceptance(&kept.ledger, &cloud->hosts[i])) {
             first = cloud->hosts[i].id;
             count++;
         }

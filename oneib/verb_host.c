@@ -196,18 +196,13 @@ static int do_one(struct work *work, bool forgets, struct oneib_error *err)
 
 /* ---- all hosts that wait --------------------------------------------------------------------- */
 
-static bool waits(const struct work *work, const struct oneib_host *host)
-{
-    return host->node_key[0] && !oneib_ledger_host(&work->pick.kept.ledger, host->id);
-}
-
 static struct oneib_node_key *fetch_waiting(const struct work *work, size_t *count)
 {
     const struct oneib_cloud *cloud = &work->pick.cloud;
     struct oneib_node_key *all = oneib_alloc(cloud->host_count + 1, sizeof *all);
     *count = 0;
     for (size_t i = 0; i < cloud->host_count; i++)
-        if (waits(work, &cloud->hosts[i]))
+        if (oneib_ledger_awaits_acceptance(&work->pick.kept.ledger, &cloud->hosts[i]))
             all[(*count)++] = (struct oneib_node_key){.host = &cloud->hosts[i]};
     oneib_node_keys_fetch(all, *count);
     return all;

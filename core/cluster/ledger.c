@@ -85,6 +85,12 @@ struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, u
     return has_host_at(ledger, place, host_id) ? &ledger->hosts[place] : NULL;
 }
 
+bool oneib_ledger_awaits_acceptance(const struct oneib_ledger *ledger,
+                                    const struct oneib_host *host)
+{
+    return host->node_key[0] && !oneib_ledger_host(ledger, host->id);
+}
+
 static void add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry)
 {
     const size_t place = network_place(ledger, entry->network_id);

@@ -163,6 +163,9 @@ const struct oneib_ledger_network *oneib_ledger_holder(const struct oneib_ledger
 const struct oneib_ledger_resting *oneib_ledger_resting(const struct oneib_ledger *ledger,
                                                         oneib_pkey pkey);
 struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, uint32_t host_id);
+/* Whether its probe reports a key of its oneib-node, and no operator has accepted one. */
+bool oneib_ledger_awaits_acceptance(const struct oneib_ledger *ledger,
+                                    const struct oneib_host *host);
 
 /* Gives the key to the network; the one that it had rests. REFUSED: another network has the key, or
  * it rests. */

@@ -83,8 +83,8 @@ static bool is_unreachable(const char *node_state)
 static bool awaits_acceptance(const struct survey *survey, const struct oneib_host *host)
 {
     const struct oneib_snapshot *snapshot = survey->view->snapshot;
-    return host->node_key[0] && !snapshot->ledger_lost &&
-           !oneib_ledger_host(oneib_snapshot_ledger(snapshot), host->id);
+    return !snapshot->ledger_lost &&
+           oneib_ledger_awaits_acceptance(oneib_snapshot_ledger(snapshot), host);
 }
 
 static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
@@ -98,9 +98,8 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
     if (host->port_count == 0 && host->vfs_limit < 0)
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
     if (awaits_acceptance(survey, host))
-        return "the key of its oneib-node is not accepted, so nothing is granted to it: 'oneib "
-               "host "
-               "accept HOST', or --all";
+        return "the key of its oneib-node is not accepted, so nothing is granted to it: "
+               "'oneib host accept HOST', or --all";
     if (is_unreachable(node_state(survey, host->id)))
         return "its oneib-node does not report to oneibd: 'oneib hca' there says why";
     /* The probe says the same of a host whose oneib-node does not run. */
