@@ -20,7 +20,7 @@ struct oneib_audit_log {
  * Logs what is news since the last call: at most ONEIB_MEMBER_EVENT_LINES lines, refusals as warnings, all
  * else as information, and one that counts the rest. changes: from the file that was in force to
  * snapshot->desired.table. fresh: snapshot->subnet was read in this reconciliation. gated:
- * snapshot->desired.table is not yet all that is desired; what is held up is told when it is not
+ * snapshot->desired.table is not yet all that is desired; a deferred change is logged when it is not
  * any more.
  */
 void oneib_audit_log_follow(struct oneib_audit_log *trail, const struct oneib_snapshot *snapshot,

@@ -9,7 +9,7 @@
 /*
  * Makes of *now, the member list of the desired state, what it is by `written`, the partitions that may
  * be written now (sorted): a member whose entry is still withheld is as it was `before`, and one
- * that has left stays while its entry does and nobody else of *now has it.
+ * that has left stays while its entry does and no other member of *now has it.
  */
 void oneib_member_list_defer(const struct oneib_member_list *before,
                              const struct oneib_partition_table *written,

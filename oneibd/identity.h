@@ -4,7 +4,7 @@
  * accepted it. What the host's probe reports (IB_NODE_KEY) is a finding and nothing else, for
  * monitoring is not authenticated: of a host without a key in the ledger that it waits to be
  * accepted, else that it is another one, or another host's. A key that two hosts have in the ledger
- * is nobody's. Pure.
+ * belongs to neither. Pure.
  */
 #ifndef ONEIB_ONEIBD_IDENTITY_H
 #define ONEIB_ONEIBD_IDENTITY_H
@@ -28,7 +28,7 @@ struct oneib_identities {
 };
 
 /* *identities need not be set before. cloud: sorted. is_lost: the ledger cannot be read now, and
- * `ledger` is what it said last: nobody can be accepted. Adds node-key-waiting, node-key-changed and
+ * `ledger` is as it was read last: no host can be accepted. Adds node-key-waiting, node-key-changed and
  * node-key-twice to *findings. */
 void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
                            bool is_lost, struct oneib_identities *identities,

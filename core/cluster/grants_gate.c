@@ -112,8 +112,8 @@ static struct gated_port *find_ports(const struct gating *gating, oneib_guid gui
 
 ONEIB_ORDER_BY(compare_ports, struct gated_port, guid);
 
-/* Whether the host may hold the key for a VF of that port. Of a key that is no network's now nobody
- * knows which port it was for. */
+/* Whether the host may hold the key for a VF of that port. The port of a key that no network has now
+ * is unknown. */
 static bool may_lead_to(const struct gating *gating, const struct oneib_host *host, oneib_pkey pkey,
                         oneib_guid guid)
 {

@@ -394,7 +394,7 @@ static void tell_vms_of_file(const struct work *work, const struct oneib_change 
     }
 }
 
-/* Nobody knows who was there before: of additions the member list says whose they are. */
+/* Earlier members are unknown: the member list names the NIC of an addition. */
 static void tell_change_of_file(const struct work *work, const struct oneib_change *change,
                                 const struct places *known)
 {

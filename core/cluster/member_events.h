@@ -104,7 +104,7 @@ struct oneib_member_events_evidence {
     const struct oneib_subnet *subnet;   /* as it was read last */
     const struct oneib_cloud *cloud;     /* sorted */
     const struct oneib_desired *desired; /* with what the removal hold kept */
-    bool begins; /* nobody has said yet how the member_list's lines stand: all are looked at */
+    bool begins;                         /* no line has its P_Key status yet: all are compared */
 };
 
 /*

@@ -49,8 +49,8 @@ enum oneib_port_claim oneib_port_claim_check(const struct oneib_cloud *cloud,
 
 /* Whether an operator's network lists the port in IB_STATIC_GUIDS. */
 bool oneib_is_static_member(const struct oneib_cloud *cloud, oneib_guid guid);
-/* Whether a port that the ledger has as a host's is none any more: an operator's network lists it,
- * and no operator has accepted it. The port of an adapter whose VFs have P_Key tables of their own
+/* Whether a port that the ledger has as a host's no longer counts as one: an operator's network lists
+ * it, and no operator has accepted it. The port of an adapter whose VFs have P_Key tables of their own
  * stays the host's: what they have does not touch the port's. */
 bool oneib_port_is_taken_back(const struct oneib_cloud *cloud,
                               const struct oneib_ledger_port *known);
