@@ -470,7 +470,8 @@ static void check_tells_of_each_trap_in_opensms_configuration(void **state)
     must_be_told_of(GOOD "m_key_per_port FALSE\n", "(m_key_per_port)");
     must_be_told_of(GOOD "ipoib_mcgroup_creation_validation FALSE\n",
                     "warn  opensm-config: ipoib_mcgroup_creation_validation is not TRUE");
-    must_be_told_of(GOOD "part_enforce off\n", "warn  opensm-config: with this part_enforce switches");
+    must_be_told_of(GOOD "part_enforce off\n",
+                    "warn  opensm-config: with this part_enforce switches");
     configure(NULL);
     must_be_told_of(GOOD, "fail  m-key-file: at m_key_protection_level 3 no port answers oneib");
 }
