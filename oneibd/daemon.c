@@ -95,9 +95,11 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
         return -1;
-    /* Now, for it may take seconds. */
-    if (!daemon->config.daemon.address)
-        oneib_registration_host_name(daemon->host_name);
+    /* Now: it may take seconds. */
+    daemon->registration = oneib_registration_new(&daemon->config);
+    daemon->host_ports = oneib_host_ports_new();
+    daemon->fencing = oneib_fencing_new();
+    daemon->qos = oneib_qos_check_new();
     if (!(before && same_post(daemon, before)) && open_post(daemon, err) < 0)
         return -1;
     if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))
@@ -129,13 +131,10 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_event_rate_limit_clear(&daemon->rate_limit);
     oneib_snapshot_clear(&daemon->snapshot);
     oneib_findings_clear(&daemon->host_findings);
-    oneib_findings_clear(&daemon->fence_findings);
-    oneib_findings_clear(&daemon->level_findings);
-    oneib_findings_clear(&daemon->twin_findings);
-    oneib_findings_clear(&daemon->sharing_findings);
-    oneib_routes_clear(&daemon->routes);
-    oneib_ledger_clear(&daemon->fences);
-    oneib_fence_plan_clear(&daemon->reclosed);
+    oneib_registration_free(daemon->registration);
+    oneib_host_ports_free(daemon->host_ports);
+    oneib_fencing_free(daemon->fencing);
+    oneib_qos_check_free(daemon->qos);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_id_set_clear(&daemon->hosts_denied);
@@ -153,6 +152,7 @@ static void begin(struct oneib_daemon *daemon)
     oneib_log_setup(daemon->config.log.level, daemon->config.log.format);
     oneib_poll_schedule_begin(&daemon->schedule, &daemon->config, oneib_now_ms());
     oneib_stream_health_begin(&daemon->stream_health);
+    oneib_timers_begin(&daemon->timers);
     daemon->sm = ONEIB_SM_NONE;
     daemon->queue.everything = true;
     open_control(daemon);
@@ -160,7 +160,7 @@ static void begin(struct oneib_daemon *daemon)
 
 int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path, struct oneib_error *err)
 {
-    *daemon = (struct oneib_daemon){.config_path = config_path, .lock = -1, .vports_at = -1};
+    *daemon = (struct oneib_daemon){.config_path = config_path, .lock = -1};
     if (open_everything(daemon, NULL, err) < 0) {
         close_everything(daemon);
         return -1;
@@ -221,16 +221,14 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     from->report = (struct oneib_report){0};
     to->trail = from->trail;
     from->trail = (struct oneib_audit_log){0};
-    /* Nobody else knows which ports these are. */
-    to->reclosed = from->reclosed;
-    from->reclosed = (struct oneib_fence_plan){0};
+    oneib_fencing_keep_reclosed(to->fencing, from->fencing);
     to->notify = from->notify;
 }
 
 /* All of the new one must open before anything of the old one goes. */
 static void reload(struct oneib_daemon *daemon)
 {
-    struct oneib_daemon fresh = {.config_path = daemon->config_path, .lock = -1, .vports_at = -1};
+    struct oneib_daemon fresh = {.config_path = daemon->config_path, .lock = -1};
     struct oneib_error err;
     oneib_notify_reloading(&daemon->notify);
     if (open_everything(&fresh, daemon, &err) < 0) {
@@ -376,15 +374,14 @@ static bool may_become_master(const struct oneib_daemon *daemon)
 
 static double longest_sleep(const struct oneib_daemon *daemon)
 {
-    double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
+    const double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     const double wait = oneib_event_rate_limit_wait(
         &daemon->rate_limit, now,
         oneib_delayed_recheck_wait(&daemon->reread, now,
                                    oneib_poll_schedule_wait(&daemon->schedule, now)));
-    return oneib_daemon_fence_wait(
-        daemon, oneib_daemon_heard_wait(
-                    daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest)));
+    return oneib_timers_wait(&daemon->timers, now,
+                             oneib_daemon_grants_wait(daemon, oneib_sooner(wait, longest)));
 }
 
 static void await_stream(struct oneib_daemon *daemon)
@@ -485,11 +482,11 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
-    oneib_daemon_keep_closed(daemon);
+    oneib_fencing_keep_closed(daemon);
     struct oneib_due due = oneib_poll_schedule_due(&daemon->schedule, oneib_now_ms());
     due.nodes = oneib_daemon_grants_due(daemon);
-    due.fences = oneib_daemon_fence_due(daemon);
-    due.places = oneib_daemon_places_due(daemon);
+    due.fences = oneib_fencing_is_due(daemon);
+    due.places = oneib_host_ports_are_due(daemon);
     oneib_poll_schedule_put_off(&daemon->schedule, oneib_now_ms(), &due);
     if (oneib_poll_schedule_anything(&due)) {
         if (act(daemon, &due, err) < 0)
@@ -499,7 +496,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
         return 0;
     }
     oneib_daemon_write_heard(daemon);
-    oneib_daemon_write_links(daemon);
+    oneib_qos_check_write_links(daemon);
     if (daemon->hosts_wait)
         tell_hosts_that_wait(daemon);
     else

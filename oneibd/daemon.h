@@ -23,7 +23,9 @@
 #include "oneibd/daemon_report.h"
 #include "oneibd/delayed_recheck.h"
 #include "oneibd/event_rate_limit.h"
+#include "oneibd/fencing.h"
 #include "oneibd/host_keys.h"
+#include "oneibd/host_ports.h"
 #include "oneibd/http.h"
 #include "oneibd/identity.h"
 #include "oneibd/metrics.h"
@@ -31,9 +33,11 @@
 #include "oneibd/nodes.h"
 #include "oneibd/notify.h"
 #include "oneibd/poll_schedule.h"
+#include "oneibd/qos_check.h"
 #include "oneibd/registration.h"
 #include "oneibd/snapshot_age.h"
 #include "oneibd/stream_health.h"
+#include "oneibd/timers.h"
 #include "oneibd/unexpected_vfs.h"
 #include "opennebula/cache.h"
 #include "opennebula/credentials.h"
@@ -41,7 +45,6 @@
 #include "opennebula/one_client.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
-#include "topology/routes.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,9 +60,12 @@ struct oneib_daemon {
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
-    struct oneib_node_server *post;     /* to and from nodes */
-    char host_name[ONEIB_ADDRESS_SIZE]; /* of this host, unless daemon.address is set; else "" */
-    struct oneib_error entry_error; /* why nodes cannot learn of this daemon; code NONE: they can */
+    struct oneib_node_server *post; /* to and from nodes */
+    struct oneib_registration *registration;
+    struct oneib_host_ports *host_ports;
+    struct oneib_fencing *fencing;
+    struct oneib_qos_check *qos;
+    struct oneib_timers timers;
 
     struct oneib_work_queue queue;
     struct oneib_delayed_recheck reread; /* of what events named */
@@ -87,19 +93,15 @@ struct oneib_daemon {
     struct oneib_identities identities; /* whom the post hears */
     struct oneib_ledger pins;           /* what the ledger said when it could be read last */
     struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
-    double serials_at;                  /* when its serials may be written into the ledger next */
     struct oneib_findings grant_findings;
     struct oneib_unexpected_vfs strays; /* of what nodes report */
     size_t strays_said;
     struct oneib_snapshot_age snapshot_age; /* of what lists are made of */
     double granted_ms;                      /* when grants were computed last */
-    bool heard_is_due;                      /* what nodes have said is to be written down, */
-    double heard_after_ms;                  /* not before */
+    double reports_not_before;              /* when nodes' reports may be written to their file */
     size_t cut_off;                         /* hosts that were named as cut off then */
-    /* When virtual ports that nodes have reported are asked again; < 0: not. */
-    double vports_at;
-    bool ports_are_new; /* the fabric was read in this turn */
-    bool gated;         /* snapshot.desired.table lacks, or still has, what waits for nodes */
+    bool ports_are_new;                     /* the fabric was read in this turn */
+    bool gated; /* snapshot.desired.table lacks, or still has, what waits for nodes */
     struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
     double subnet_read_ms;         /* when snapshot.subnet was read last */
     bool is_computed;              /* snapshot.desired belongs to the current snapshot.cloud */
@@ -109,29 +111,10 @@ struct oneib_daemon {
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
-    struct oneib_findings twin_findings; /* port GUIDs at two places, when links were walked last */
-    uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
-    double places_at;   /* and when they are looked for again, be it the same */
-    struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
-    struct oneib_ledger fences; /* the ledger with its fences, as it was read last; after a start
-                                   what the daemon before has left (sync/fences.h) */
-    bool fences_known;          /* that was looked for */
-    struct oneib_fence_plan reclosed;     /* ports that were disabled by it while oned was away: its
-                                             fences may have been lifted meanwhile */
-    double reclosed_at;                   /* when these are looked at next */
-    bool oned_is_away;                    /* the last turn could not look at it */
-    double fence_at;                      /* when ports of fenced hosts are looked at next, */
-    double fence_again;                   /* and when at the earliest, if somebody asks */
-    struct oneib_findings level_findings; /* of groups and levels, when they were looked at last, */
-    double levels_at;                     /* and when they are looked at next, at the earliest */
-    struct oneib_error levels_error;      /* why they could not be; code NONE: they could */
-    struct oneib_routes routes;           /* likewise; empty where there are no classes */
-    struct oneib_findings sharing_findings; /* of clusters that meet on them */
-    double links_at;                        /* when the placer's file is written next */
-    struct oneib_error links_error;         /* why it could not be; code NONE: it could */
-    struct oneib_findings host_findings;    /* of writing to hosts */
-    bool keys_wait;                         /* IB_KEYS of some are left to the next turn */
-    bool hosts_wait;                        /* not all were written to, for something else came */
+    bool oned_is_away;                   /* the last turn could not look at it */
+    struct oneib_findings host_findings; /* of writing to hosts */
+    bool keys_wait;                      /* IB_KEYS of some are left to the next turn */
+    bool hosts_wait;                     /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until a poll, */
     struct oneib_id_set hosts_denied; /* or, where a right was missing, until everything is read */
@@ -208,44 +191,8 @@ int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledg
 int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                               bool *written, struct oneib_error *err);
 
-/* fence.c. Whether the ports of fenced hosts are to be looked at now; milliseconds until then. */
-bool oneib_daemon_fence_due(const struct oneib_daemon *daemon);
-double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise);
-/* Looks at them, if that is due or somebody has asked, and closes or opens what is to be; the
- * ledger says what was seen. *changed stays true when it is, and becomes so when something follows
- * from it. Only beside the master subnet manager. */
-int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
-
-/* fence.c: while oned is away, or the ledger is lost, or no turn comes to it: ports of fenced hosts
- * that are not disabled any more are, by what the ledger said last; nothing is enabled, and nothing
- * written down. From now on the same is done during calls of oned's, which may hang. */
-void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
-
-/* ports.c: the policy as far as it decides whose a port is. Borrows from the configuration. */
-struct oneib_policy oneib_daemon_port_policy(const struct oneib_daemon *daemon);
-/* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
- * port-anothers and ports-many to grant_findings. */
-int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);
-/* ports.c: at which switches those ports are, into the ledger, when the fabric has changed, and now
- * and then: a cable that was moved changes nothing else. Only beside the master subnet manager.
- * twin_findings come along; *changed is set when there are others than before. */
-bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
-int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
-/* levels.c: whether clusters have their multicast groups, and ports and paths the service levels of
- * the classes (sync/levels.h): into level_findings and metrics, or levels_error. Nothing where it
- * was looked not long ago. */
-void oneib_daemon_read_at_levels(struct oneib_daemon *daemon);
-/* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
- * Asks nobody. */
-void oneib_daemon_find_sharing(struct oneib_daemon *daemon);
-
-/* daemon_links.c: qos.links_file, where there is one and it is time. */
-void oneib_daemon_write_links(struct oneib_daemon *daemon);
-
-/* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
- * milliseconds until it is. */
+/* daemon_heard.c: writes what nodes have reported to its file (sync/heard.h), where that is due. */
 void oneib_daemon_write_heard(struct oneib_daemon *daemon);
-double oneib_daemon_heard_wait(const struct oneib_daemon *daemon, double otherwise);
 
 /* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
  * Stops when an event comes: the rest is written next time. */

@@ -127,7 +127,7 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
         return false;
     const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
     return news == ONEIB_NODES_NOW || daemon->keys_wait ||
-           (daemon->vports_at >= 0 && now >= daemon->vports_at) ||
+           oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS, now) ||
            count_cut_off(daemon) != daemon->cut_off ||
            oneib_unexpected_vfs_lasting(&daemon->strays, now) != daemon->strays_said ||
            ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
@@ -141,8 +141,6 @@ double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherw
     const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
     if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
         wait = LATER_MS;
-    if (daemon->vports_at >= 0 && wait > daemon->vports_at - now)
-        wait = daemon->vports_at > now ? daemon->vports_at - now : 0;
     return wait;
 }
 
@@ -336,12 +334,13 @@ void oneib_daemon_note_key_serials(struct oneib_daemon *daemon)
     struct oneib_error failure;
     const double now = oneib_now_ms();
     bool written;
-    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || now < daemon->serials_at)
+    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost ||
+        !oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_KEY_SERIALS, now))
         return;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
     if (!oneib_host_keys_note_serials(&daemon->host_keys, &next))
         return;
-    daemon->serials_at = now + SERIALS_MS;
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_KEY_SERIALS, now + SERIALS_MS);
     if (oneib_daemon_write_ledger(daemon, &next, &written, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
@@ -691,7 +690,7 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
 static void pin_ports(struct oneib_daemon *daemon)
 {
     struct oneib_error failure;
-    if (oneib_daemon_pin_ports(daemon, &failure) < 0)
+    if (oneib_host_ports_pin(daemon, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
@@ -703,7 +702,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_tell_role(daemon);
     await_first_reports(daemon);
     daemon->granted_ms = oneib_now_ms();
-    daemon->heard_is_due = true;
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, daemon->reports_not_before);
     oneib_daemon_forget_hosts(daemon);
     note_cut_off(daemon);
     pin_ports(daemon);

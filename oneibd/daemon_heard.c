@@ -21,19 +21,11 @@ void oneib_daemon_write_heard(struct oneib_daemon *daemon)
 {
     struct oneib_error failure;
     const double now = oneib_now_ms();
-    if (!daemon->heard_is_due || now < daemon->heard_after_ms)
+    if (!oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, now))
         return;
     if (write_heard(daemon, now, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
     const double took = oneib_now_ms() - now;
-    daemon->heard_is_due = false;
-    daemon->heard_after_ms = now + (took * SHARE > LEAST_MS ? took * SHARE : LEAST_MS);
-}
-
-double oneib_daemon_heard_wait(const struct oneib_daemon *daemon, double otherwise)
-{
-    const double left = daemon->heard_after_ms - oneib_now_ms();
-    if (!daemon->heard_is_due || left > otherwise)
-        return otherwise;
-    return left > 0 ? left : 0;
+    daemon->reports_not_before = now + (took * SHARE > LEAST_MS ? took * SHARE : LEAST_MS);
+    oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_NODE_REPORTS);
 }

@@ -16,7 +16,7 @@
 #define MASTERS_LONG_TIME_MS 15000.0
 /* In one turn. */
 #define KEY_ROUNDS 3
-#define ENTRY_ROUNDS 3
+#define REGISTRATION_ROUNDS 3
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
@@ -42,7 +42,7 @@ static bool has_better_to_do(void *context, double waited_ms)
     oneib_daemon_alive(daemon);
     if (oneib_signals_waiting() || (daemon->insisting && waited_ms > PATIENCE_WITHOUT_CHANGE_MS))
         return true;
-    if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_daemon_fence_due(daemon))
+    if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_fencing_is_due(daemon))
         return true;
     const bool nodes_wait = oneib_daemon_hear(daemon);
     return waited_ms > PATIENCE_WITH_PORTS_MS &&
@@ -97,24 +97,6 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
-static void note_failure(const struct oneib_error *failure, enum oneib_finding_id id,
-                         const char *what, struct oneib_findings *findings)
-{
-    if (failure->code != ONEIB_ERROR_NONE)
-        oneib_findings_note(findings, id, "%s: %s", what, failure->text);
-}
-
-/* What went wrong beside the partitions, which do not depend on it. */
-static void note_failures(const struct oneib_daemon *daemon, struct oneib_findings *findings)
-{
-    note_failure(&daemon->entry_error, ONEIB_FINDING_DAEMON_UNKNOWN,
-                 "nodes cannot learn of this oneibd", findings);
-    note_failure(&daemon->levels_error, ONEIB_FINDING_LEVELS_UNREAD,
-                 "multicast groups and service levels could not be looked at", findings);
-    note_failure(&daemon->links_error, ONEIB_FINDING_LINKS_UNWRITTEN,
-                 "links not written for the scheduler's placer", findings);
-}
-
 static void report(struct oneib_daemon *daemon, const struct oneib_verification *verification)
 {
     const struct oneib_report_names names = {
@@ -124,12 +106,11 @@ static void report(struct oneib_daemon *daemon, const struct oneib_verification 
     oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now);
     oneib_findings_copy(&daemon->host_findings, 0, &now);
     oneib_findings_copy(&daemon->grant_findings, 0, &now);
-    oneib_findings_copy(&daemon->fence_findings, 0, &now);
-    oneib_findings_copy(&daemon->level_findings, 0, &now);
-    oneib_findings_copy(&daemon->twin_findings, 0, &now);
-    oneib_findings_copy(&daemon->sharing_findings, 0, &now);
+    oneib_registration_add_findings(daemon->registration, &now);
+    oneib_host_ports_add_findings(daemon->host_ports, &now);
+    oneib_fencing_add_findings(daemon->fencing, &now);
+    oneib_qos_check_add_findings(daemon->qos, &now);
     oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now);
-    note_failures(daemon, &now);
     oneib_findings_sort(&now);
     for (size_t i = 0; i < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] = oneib_findings_count(&now, (enum oneib_severity)i);
@@ -167,15 +148,15 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
 
 /* Tables with all ports read anew, clusters each time; and nothing under way that would change what
  * the SA answers. Who has been put into force does not depend on it. */
-static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
-                           bool subnet_is_new)
+static void check_qos(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
+                      bool subnet_is_new)
 {
     if (!daemon->settled || result->outcome == ONEIB_STANDBY)
         return;
     if (subnet_is_new)
-        oneib_daemon_read_at_levels(daemon);
+        oneib_qos_check_read(daemon);
     if (subnet_is_new || result->outcome != ONEIB_UNCHANGED)
-        oneib_daemon_find_sharing(daemon);
+        oneib_qos_check_find_sharing(daemon);
 }
 
 /* What was applied, for metrics and the log. What a standby has just written the master has not
@@ -193,7 +174,7 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     oneib_audit_log_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
-    look_at_levels(daemon, result, subnet_is_new);
+    check_qos(daemon, result, subnet_is_new);
     const bool too_early = result->outcome == ONEIB_STANDBY && written;
     if (too_early)
         oneib_verification_clear(&result->verification);
@@ -373,7 +354,8 @@ static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
-        oneib_choose_levels(&daemon->config, &daemon->snapshot, &daemon->routes);
+        oneib_choose_levels(&daemon->config, &daemon->snapshot,
+                            oneib_qos_check_routes(daemon->qos));
         if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->snapshot) ||
             oneib_apply_refuses(&daemon->snapshot, may_restore(daemon)))
             return 0;
@@ -383,27 +365,9 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
-/* ---- how nodes know this daemon -------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
-/* A ledger that is lost is made by people alone, and one that is not there yet by the writer: two
- * would be none. */
-static bool may_enter(const struct oneib_daemon *daemon)
-{
-    return !daemon->snapshot.ledger_lost &&
-           (daemon->config.one.writer || daemon->snapshot.kept.state == ONEIB_LEDGER_READ);
-}
-
-static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_daemon *entry,
-                       struct oneib_error *err)
-{
-    oneib_autoledger struct oneib_ledger next;
-    oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    if (oneib_registration_put(&next, entry, err) < 0)
-        return -1;
-    return oneib_daemon_put_ledger(daemon, &next, err);
-}
-
-/* Somebody else has written the ledger: what follows from it may be something else, too. */
+/* Another daemon or command has written it: what follows from it is computed again. */
 static int read_ledger_again(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     bool changed;
@@ -417,37 +381,13 @@ static int read_ledger_again(struct oneib_daemon *daemon, struct oneib_error *er
     return compute(daemon, err);
 }
 
-static int enter_by(struct oneib_daemon *daemon, struct oneib_ledger_daemon *entry,
-                    struct oneib_error *err)
+/* -1: nothing is computed. */
+static int update_registration(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    for (unsigned i = 0; i < ENTRY_ROUNDS && may_enter(daemon); i++) {
-        daemon->entry_error = (struct oneib_error){0};
-        if (oneib_registration_stands(&daemon->snapshot.kept.ledger, entry))
-            return 0;
-        entry->since = time(NULL);
-        if (write_entry(daemon, entry, &daemon->entry_error) == 0) {
-            oneib_log(ONEIB_LOG_INFO, "nodes reach this oneibd at %s, the ledger says now",
-                      entry->address);
-            return 0;
-        }
-        if (!daemon->ledger_is_due) /* it was not tried */
-            return 0;
+    for (unsigned i = 0; i < REGISTRATION_ROUNDS && oneib_registration_update(daemon); i++)
         if (read_ledger_again(daemon, err) < 0)
             return -1;
-    }
     return 0;
-}
-
-/* One that cannot be entered is there for nodes that know it already. -1: nothing is computed. */
-static int enter(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    struct oneib_ledger_daemon entry;
-    daemon->entry_error = (struct oneib_error){0};
-    oneib_node_server_keys(daemon->post, &entry);
-    return oneib_registration_set_address(&daemon->config, daemon->host_name, &entry,
-                                          &daemon->entry_error) < 0
-               ? 0
-               : enter_by(daemon, &entry, err);
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
@@ -465,7 +405,7 @@ static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 static void grant_without_fabric(struct oneib_daemon *daemon)
 {
     struct oneib_error ignored;
-    if (compute(daemon, &ignored) == 0 && enter(daemon, &ignored) == 0)
+    if (compute(daemon, &ignored) == 0 && update_registration(daemon, &ignored) == 0)
         (void)grant(daemon, &ignored);
 }
 
@@ -483,19 +423,19 @@ static bool may_verify_later(const struct oneib_daemon *daemon)
     return oneib_now_ms() < daemon->schedule.verify_at + LATEST_VERIFY_MS;
 }
 
-/* Whose ports these are waits for nobody, and holds up nobody. */
-static void fence(struct oneib_daemon *daemon, bool *changed)
+/* A failure holds up nothing else of the turn. */
+static void update_fences(struct oneib_daemon *daemon, bool *changed)
 {
     struct oneib_error failure;
-    if (oneib_daemon_fence(daemon, changed, &failure) < 0)
+    if (oneib_fencing_update(daemon, changed, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
-/* Without it a host that fails is fenced by what is known of its ports already. */
+/* A failure holds up nothing: a host that fails is fenced by the places that are known already. */
 static void find_places(struct oneib_daemon *daemon, bool *changed)
 {
     struct oneib_error failure;
-    if (oneib_daemon_find_places(daemon, changed, &failure) < 0)
+    if (oneib_host_ports_find_places(daemon, changed, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
@@ -543,15 +483,17 @@ static void look_at_new_virtual_ports(struct oneib_daemon *daemon)
 /* Of what this turn's readings have not shown. */
 static void plan_virtual_ports(struct oneib_daemon *daemon)
 {
-    daemon->vports_at =
-        oneib_vports_have_news(&daemon->snapshot.vports) ? oneib_now_ms() + VPORTS_MS : -1;
+    if (oneib_vports_have_news(&daemon->snapshot.vports))
+        oneib_timer_set(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS, oneib_now_ms() + VPORTS_MS);
+    else
+        oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS);
 }
 
 /* What could not be written down is tried again with each poll. */
 static bool is_to_be_tried_again(struct oneib_daemon *daemon)
 {
     const bool failed =
-        daemon->hosts_failed.count > 0 || daemon->entry_error.code != ONEIB_ERROR_NONE;
+        daemon->hosts_failed.count > 0 || oneib_registration_failed(daemon->registration);
     oneib_id_set_clear(&daemon->hosts_failed);
     return failed;
 }
@@ -565,7 +507,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     if (daemon->oned_is_away)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
-    fence(daemon, &changed);
+    update_fences(daemon, &changed);
     if (due->places)
         find_places(daemon, &changed);
     const bool at_rest = daemon->settled || daemon->schedule.retry_at >= 0;
@@ -585,9 +527,9 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     }
     if (!read)
         look_at_new_virtual_ports(daemon);
-    fence(daemon, &changed);
-    if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
-        grant(daemon, err) < 0) {
+    update_fences(daemon, &changed);
+    if (compute(daemon, err) < 0 || update_registration(daemon, err) < 0 ||
+        allocate(daemon, err) < 0 || grant(daemon, err) < 0) {
         oneib_snapshot_age_changed(&daemon->snapshot_age);
         return -1;
     }
@@ -615,7 +557,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     const double event_ms = daemon->schedule.event_ms;
     int lock;
     if (due->nodes)
-        daemon->vports_at = -1;
+        oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS);
     daemon->keys_wait = false; /* a turn that fails has its retry */
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
@@ -641,14 +583,6 @@ static int ask_for_sm(const struct oneib_daemon *daemon, enum oneib_sm_state *sm
                : oneib_fabric_local_sm(daemon->fabric, sm, &ignored);
 }
 
-/* Whoever is beside the master looks for it from now on. */
-static void forget_what_is_the_masters(struct oneib_daemon *daemon)
-{
-    oneib_findings_clear(&daemon->fence_findings);
-    oneib_findings_clear(&daemon->twin_findings);
-    daemon->places_of = 0;
-}
-
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
 {
     enum oneib_sm_state sm;
@@ -664,8 +598,10 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
         oneib_poll_schedule_succeeded(&daemon->schedule);
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
     }
-    if (sm != ONEIB_SM_MASTER)
-        forget_what_is_the_masters(daemon);
+    if (sm != ONEIB_SM_MASTER) {
+        oneib_fencing_clear_findings(daemon->fencing);
+        oneib_host_ports_forget_places(daemon->host_ports);
+    }
     if (sm == ONEIB_SM_STANDBY)
         oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");
     daemon->sm = sm;

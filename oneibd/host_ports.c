@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which ports are which host's, and where they are: what nodes say over their own connections, and
- * what the fabric shows, written down in the ledger before a host fails (docs/design/fence.md). */
+#include "oneibd/host_ports.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/order.h"
 #include "cluster/duplicate_guids.h"
 #include "cluster/fence.h"
@@ -21,7 +21,36 @@
 /* Of a fabric that takes long to walk, at most a twentieth of the time. */
 #define PLACES_SHARE 20
 
-/* What somebody else was faster than is in the next turn. */
+struct oneib_host_ports {
+    struct oneib_findings duplicates; /* port GUIDs at two places, when links were read last */
+    uint64_t placed; /* fingerprint of the ports whose places were recorded last; 0: none */
+};
+
+struct oneib_host_ports *oneib_host_ports_new(void)
+{
+    return oneib_alloc(1, sizeof(struct oneib_host_ports));
+}
+
+void oneib_host_ports_free(struct oneib_host_ports *ports)
+{
+    if (ports)
+        oneib_findings_clear(&ports->duplicates);
+    free(ports);
+}
+
+void oneib_host_ports_add_findings(const struct oneib_host_ports *ports,
+                                   struct oneib_findings *findings)
+{
+    oneib_findings_copy(&ports->duplicates, 0, findings);
+}
+
+void oneib_host_ports_forget_places(struct oneib_host_ports *ports)
+{
+    oneib_findings_clear(&ports->duplicates);
+    ports->placed = 0;
+}
+
+/* Where another daemon or command has written the ledger meanwhile, the next turn does it. */
 static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next, bool *written,
                        struct oneib_error *err)
 {
@@ -30,17 +59,17 @@ static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *n
                : 0;
 }
 
-/* ---- whose they are -------------------------------------------------------------------------- */
+/* ---- which host a port belongs to ------------------------------------------------------------- */
 
-/* A clone of the host may be the one that speaks. */
+/* Otherwise a clone of the host may be the machine that reports. */
 static bool is_believed(const struct oneib_node *node, double now)
 {
     return !oneib_node_is_in_doubt(node) && !oneib_node_is_doubled(node, now);
 }
 
-/* A node of which the ledger was told something else not long ago waits: what it reports must not
- * have the ledger written at each turn. The first time it does not wait. */
-#define NOTED_MS 60000.0
+/* Between two changes in the ledger of ports that it has already, for each node: reports must not
+ * have it written in each turn. The first change does not wait. */
+#define CHANGE_INTERVAL_MS 60000.0
 
 static const char *claim_problem(enum oneib_port_claim claim)
 {
@@ -58,9 +87,9 @@ static const char *claim_problem(enum oneib_port_claim claim)
     return "is the port of";
 }
 
-/* The node reports a port that it does not get. other: ONEIB_NO_ID, or whose it is. */
-static void note_anothers(struct oneib_daemon *daemon, const struct oneib_node *node,
-                          oneib_guid guid, const char *problem, uint32_t other)
+/* The node reports a port that it does not get. other: the host that has it, or ONEIB_NO_ID. */
+static void note_refused(struct oneib_daemon *daemon, const struct oneib_node *node,
+                         oneib_guid guid, const char *problem, uint32_t other)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     struct oneib_findings *findings = &daemon->grant_findings;
@@ -149,20 +178,20 @@ static bool is_free(struct pinning *pinning, const struct oneib_node *node, onei
     const enum oneib_port_claim claim = oneib_port_claim_check(
         &pinning->daemon->snapshot.cloud, &pinning->evidence, host_id, guid, &other);
     if (claim != ONEIB_PORT_CLAIM_VALID) {
-        note_anothers(pinning->daemon, node, guid, claim_problem(claim), other);
+        note_refused(pinning->daemon, node, guid, claim_problem(claim), other);
         return false;
     }
     other = claimed_by_another(pinning, host_id, guid);
     if (other != ONEIB_NO_ID)
-        note_anothers(pinning->daemon, node, guid, "is reported by the oneib-node of", other);
+        note_refused(pinning->daemon, node, guid, "is reported by the oneib-node of", other);
     return other == ONEIB_NO_ID;
 }
 
-/* Of what the ledger has already: all that one look finds, or nothing. */
-static bool may_note_again(const struct oneib_node *node, double now)
+/* Of ports that the ledger has already: all changes of one turn, or none. */
+static bool may_change(const struct oneib_node *node, double now)
 {
     return node->ports_noted_at < 0 || node->ports_noted_at == now ||
-           now - node->ports_noted_at >= NOTED_MS;
+           now - node->ports_noted_at >= CHANGE_INTERVAL_MS;
 }
 
 /* A port of the host by which a new one cannot be as it is reported: one adapter has one driver.
@@ -180,9 +209,10 @@ static const struct oneib_hca_port *contradiction(const struct oneib_ledger *led
     return NULL;
 }
 
-/* Whether the ledger may have the port as the node reports it, which is the host's, or nobody's. */
-static bool may_note(struct pinning *pinning, const struct oneib_node *node,
-                     const struct oneib_ledger_port *known, const struct oneib_hca_port *reported)
+/* Whether the ledger may have the port as the node reports it. known: as the ledger has it for this
+ * host; NULL: it has it for none. */
+static bool may_record(struct pinning *pinning, const struct oneib_node *node,
+                       const struct oneib_ledger_port *known, const struct oneib_hca_port *reported)
 {
     const uint32_t host_id = node->identity.host_id;
     const struct oneib_hca_port *other = NULL;
@@ -211,14 +241,14 @@ static int pin_port(struct pinning *pinning, struct oneib_node *node,
     struct oneib_ledger_port port = {
         .guid = reported->port_guid, .host_id = host_id, .since = (int64_t)time(NULL)};
     if (known && known->host_id != host_id) {
-        note_anothers(pinning->daemon, node, reported->port_guid,
-                      claim_problem(ONEIB_PORT_CLAIM_VALID), known->host_id);
+        note_refused(pinning->daemon, node, reported->port_guid,
+                     claim_problem(ONEIB_PORT_CLAIM_VALID), known->host_id);
         return 0;
     }
-    const bool is_noted = known && known->state == ONEIB_LEDGER_PORT_PRESENT &&
-                          oneib_hca_port_compare(&known->hca, reported) == 0;
-    if (is_noted || !may_note(pinning, node, known, reported) ||
-        (known && known->state != ONEIB_LEDGER_PORT_RENEWED && !may_note_again(node, now)))
+    const bool is_recorded = known && known->state == ONEIB_LEDGER_PORT_PRESENT &&
+                             oneib_hca_port_compare(&known->hca, reported) == 0;
+    if (is_recorded || !may_record(pinning, node, known, reported) ||
+        (known && known->state != ONEIB_LEDGER_PORT_RENEWED && !may_change(node, now)))
         return 0;
     if (known) {
         port = *known;
@@ -248,7 +278,7 @@ static void note_absent(struct pinning *pinning, struct oneib_node *node,
         struct oneib_ledger_port *known = &pinning->next.ports[i];
         if (known->host_id != node->identity.host_id || !known->hca.device[0] ||
             known->state == ONEIB_LEDGER_PORT_ABSENT || is_reported(ports, count, known->guid) ||
-            !may_note_again(node, now))
+            !may_change(node, now))
             continue;
         known->state = ONEIB_LEDGER_PORT_ABSENT;
         node->ports_noted_at = now;
@@ -291,7 +321,7 @@ struct oneib_policy oneib_daemon_port_policy(const struct oneib_daemon *daemon)
     };
 }
 
-int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
+int oneib_host_ports_pin(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     bool written;
     if (!daemon->config.one.writer || daemon->snapshot.ledger_lost)
@@ -308,7 +338,7 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
     int status = pin_all(&pinning, err);
     if (status == 0 && pinning.changed)
         status = write_ports(daemon, &pinning.next, &written, err);
-    /* What follows from it is computed at once. */
+    /* The next turn computes at once what follows from it. */
     if (status == 0 && pinning.changed)
         oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
     oneib_ledger_clear(&pinning.next);
@@ -316,7 +346,7 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
     return status;
 }
 
-/* ---- where they are -------------------------------------------------------------------------- */
+/* ---- at which switch it is ------------------------------------------------------------------- */
 
 static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
 {
@@ -328,8 +358,8 @@ static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
     return oneib_subnet_mix_links(hash, &snapshot->subnet);
 }
 
-static void place(struct oneib_ledger_port *port, const struct oneib_switch_link *link,
-                  bool *changed)
+static void set_place(struct oneib_ledger_port *port, const struct oneib_switch_link *link,
+                      bool *changed)
 {
     const oneib_guid switch_guid = link ? link->switch_guid : 0;
     const uint8_t switch_port = link ? link->switch_port : 0;
@@ -338,7 +368,8 @@ static void place(struct oneib_ledger_port *port, const struct oneib_switch_link
     port->switch_port = switch_port;
 }
 
-/* Where nobody is linked now it may be who was seen there last. Who is seen twice is nowhere. */
+/* A port that no switch shows keeps its place while no other port is there. One that is seen twice
+ * has none. */
 static void find_place(struct oneib_ledger_port *port, const struct oneib_fabric_links *links,
                        bool *changed)
 {
@@ -354,13 +385,13 @@ static void find_place(struct oneib_ledger_port *port, const struct oneib_fabric
                        link->switch_port == port->switch_port && link->port_guid != 0 && !is_here;
     }
     if (count == 1)
-        place(port, found, changed);
+        set_place(port, found, changed);
     else if (count > 1 || is_anothers)
-        place(port, NULL, changed);
+        set_place(port, NULL, changed);
 }
 
-static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
-                       bool *written, struct oneib_error *err)
+static int record_places(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
+                         bool *written, struct oneib_error *err)
 {
     oneib_autoledger struct oneib_ledger next;
     bool changed = false;
@@ -371,7 +402,7 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
     return changed ? write_ports(daemon, &next, written, err) : 0;
 }
 
-/* Whoever has the master subnet manager beside it: as with fences. */
+/* As with fences, beside the master subnet manager. */
 static bool is_ours(const struct oneib_daemon *daemon)
 {
     return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->snapshot.ledger_lost &&
@@ -379,9 +410,14 @@ static bool is_ours(const struct oneib_daemon *daemon)
            daemon->snapshot.kept.ledger.port_count > 0;
 }
 
-bool oneib_daemon_places_due(const struct oneib_daemon *daemon)
+static bool is_timer_due(const struct oneib_daemon *daemon)
 {
-    return is_ours(daemon) && oneib_now_ms() >= daemon->places_at;
+    return oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_PORT_PLACES, oneib_now_ms());
+}
+
+bool oneib_host_ports_are_due(const struct oneib_daemon *daemon)
+{
+    return is_ours(daemon) && is_timer_due(daemon);
 }
 
 static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *links,
@@ -391,34 +427,37 @@ static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *li
     const int status =
         oneib_fabric_read_links(daemon->fabric, &daemon->snapshot.subnet, links, err);
     const double ended = oneib_now_ms(), rest = (ended - began) * PLACES_SHARE;
-    daemon->places_at = ended + (rest > PLACES_MS ? rest : PLACES_MS);
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_PORT_PLACES,
+                    ended + (rest > PLACES_MS ? rest : PLACES_MS));
     return status;
 }
 
 /* *changed: there are others than before. */
-static void find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
-                       bool *changed)
+static void find_duplicates(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
+                            bool *changed)
 {
+    struct oneib_findings *known = &daemon->host_ports->duplicates;
     struct oneib_findings found = {0};
     oneib_duplicate_guids_report(links->items, links->count, &daemon->snapshot.cloud, &found);
-    *changed |= found.count != daemon->twin_findings.count;
-    oneib_findings_clear(&daemon->twin_findings);
-    daemon->twin_findings = found;
+    *changed |= found.count != known->count;
+    oneib_findings_clear(known);
+    *known = found;
 }
 
-int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
+int oneib_host_ports_find_places(struct oneib_daemon *daemon, bool *changed,
+                                 struct oneib_error *err)
 {
     oneib_autofabriclinks struct oneib_fabric_links links = {0};
     if (!is_ours(daemon))
         return 0;
     const uint64_t now = fingerprint(&daemon->snapshot);
-    if (now == daemon->places_of && oneib_now_ms() < daemon->places_at)
+    if (now == daemon->host_ports->placed && !is_timer_due(daemon))
         return 0;
     bool written;
-    if (read_links(daemon, &links, err) < 0 || find_places(daemon, &links, &written, err) < 0)
+    if (read_links(daemon, &links, err) < 0 || record_places(daemon, &links, &written, err) < 0)
         return -1;
-    find_twins(daemon, &links, changed);
+    find_duplicates(daemon, &links, changed);
     if (written)
-        daemon->places_of = now;
+        daemon->host_ports->placed = now;
     return 0;
 }
