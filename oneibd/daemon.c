@@ -7,9 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-/* The event stream is connected within milliseconds or not at all; waiting for it saves reading
- * everything twice at the start. */
-#define CONNECT_PATIENCE_MS 500.0
 /* Longest sleep: signs of life are due. */
 #define LONGEST_SLEEP_MS 5000.0
 /* While the subnet manager here is standby, how often it is asked whether it has become master. */
@@ -31,14 +28,6 @@ static int open_one(struct oneib_daemon *daemon, struct oneib_error *err)
         return -1;
     oneib_one_set_interrupt(daemon->one, oneib_signals_end_flag());
     return 0;
-}
-
-static int open_events(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    if (is_none(daemon->config.one.events))
-        return 0;
-    daemon->events = oneib_events_open(daemon->config.one.events, err);
-    return daemon->events ? 0 : -1;
 }
 
 static bool same_file(const struct oneib_daemon *a, const struct oneib_daemon *b)
@@ -93,7 +82,10 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
     if (!(before && same_file(daemon, before)) &&
         oneib_daemon_lock(oneib_config_state(&daemon->config), &daemon->lock, err) < 0)
         return -1;
-    if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
+    if (open_one(daemon, err) < 0)
+        return -1;
+    daemon->oned = oneib_oned_open(&daemon->config, err);
+    if (!daemon->oned)
         return -1;
     /* Now: it may take seconds. */
     daemon->registration = oneib_registration_new(&daemon->config);
@@ -121,21 +113,17 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_findings_clear(&daemon->grant_findings);
     oneib_unexpected_vfs_clear(&daemon->strays);
     oneib_daemon_forget_hosts(daemon);
-    oneib_events_close(daemon->events);
+    oneib_oned_close(daemon->oned);
     oneib_fabric_close(daemon->fabric);
     oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
-    oneib_work_queue_clear(&daemon->queue);
-    oneib_delayed_recheck_clear(&daemon->reread);
-    oneib_event_rate_limit_clear(&daemon->rate_limit);
     oneib_snapshot_clear(&daemon->snapshot);
     oneib_findings_clear(&daemon->host_findings);
     oneib_registration_free(daemon->registration);
     oneib_host_ports_free(daemon->host_ports);
     oneib_fencing_free(daemon->fencing);
     oneib_qos_check_free(daemon->qos);
-    oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_id_set_clear(&daemon->hosts_denied);
     oneib_metrics_clear(&daemon->metrics);
@@ -151,10 +139,8 @@ static void begin(struct oneib_daemon *daemon)
 {
     oneib_log_setup(daemon->config.log.level, daemon->config.log.format);
     oneib_poll_schedule_begin(&daemon->schedule, &daemon->config, oneib_now_ms());
-    oneib_stream_health_begin(&daemon->stream_health);
     oneib_timers_begin(&daemon->timers);
     daemon->sm = ONEIB_SM_NONE;
-    daemon->queue.everything = true;
     open_control(daemon);
 }
 
@@ -208,13 +194,7 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     from->pins = (struct oneib_ledger){0};
     to->host_keys = from->host_keys;
     from->host_keys = (struct oneib_host_keys){0};
-    if (from->events) {
-        const struct oneib_stream *stream = oneib_events_stream(from->events);
-        to->events_before = from->events_before;
-        to->events_before.messages += stream->messages;
-        to->events_before.unreadable += stream->unreadable;
-        to->events_before.gaps += stream->gaps;
-    }
+    oneib_oned_keep_counters(to->oned, from->oned);
     to->metrics = from->metrics;
     from->metrics = (struct oneib_metrics){0};
     to->report = from->report;
@@ -246,118 +226,12 @@ static void reload(struct oneib_daemon *daemon)
     oneib_notify_ready(&daemon->notify);
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
-static void note_event(struct oneib_daemon *daemon, double now, struct oneib_event event)
-{
-    if (!oneib_event_rate_limit_take(&daemon->rate_limit, now, event)) {
-        daemon->metrics.events_delayed++;
-        return;
-    }
-    oneib_event_note(&daemon->queue, event);
-    oneib_delayed_recheck_note(&daemon->reread, now, event);
-    oneib_poll_schedule_event(&daemon->schedule, now);
-}
-
-static void note_all(struct oneib_daemon *daemon, double now, enum oneib_event_kind kind,
-                     const struct oneib_id_set *ids)
-{
-    for (size_t i = 0; i < ids->count; i++)
-        note_event(daemon, now, (struct oneib_event){.kind = kind, .id = ids->items[i]});
-}
-
-/* What was named too often to be looked at at once. */
-static void note_what_waited(struct oneib_daemon *daemon)
-{
-    const double now = oneib_now_ms();
-    struct oneib_work_queue released = {0};
-    if (oneib_event_rate_limit_release(&daemon->rate_limit, now, &released)) {
-        note_all(daemon, now, ONEIB_EVENT_VM, &released.vms);
-        note_all(daemon, now, ONEIB_EVENT_NETWORK, &released.networks);
-    }
-    oneib_work_queue_clear(&released);
-}
-
-bool oneib_daemon_listen(struct oneib_daemon *daemon)
-{
-    struct oneib_event event;
-    struct oneib_error failure;
-    bool something = false;
-    int outcome = 0;
-    while (daemon->events && (outcome = oneib_events_next(daemon->events, &event, &failure)) > 0) {
-        const double now = oneib_now_ms();
-        if (event.kind == ONEIB_EVENT_DOCUMENT) {
-            if (event.id != daemon->snapshot.kept.document_id)
-                continue; /* whoever writes other documents asks nothing of us */
-            daemon->ledger_is_due = true;
-        }
-        note_event(daemon, now, event);
-        something = true;
-    }
-    if (outcome < 0) {
-        oneib_daemon_complain(daemon, &failure);
-        oneib_events_close(daemon->events);
-        daemon->events = NULL;
-        oneib_poll_schedule_distrust(&daemon->schedule, oneib_now_ms());
-    }
-    return something;
-}
-
-static void say_connection(struct oneib_daemon *daemon)
-{
-    const struct oneib_stream *stream = oneib_events_stream(daemon->events);
-    if (stream->connected == daemon->was_connected && daemon->connection_said)
-        return;
-    daemon->connection_said = true;
-    daemon->was_connected = stream->connected;
-    if (stream->connected) {
-        oneib_log(ONEIB_LOG_INFO, "listening to the events of %s", daemon->config.one.events);
-        return;
-    }
-    oneib_log(ONEIB_LOG_WARNING,
-              "no events from %s: %s; everything is polled every %u ms (or seldomer, if that takes "
-              "long)",
-              daemon->config.one.events, stream->trouble, daemon->config.daemon.poll_preparing_ms);
-    oneib_poll_schedule_distrust(&daemon->schedule, oneib_now_ms());
-}
-
-static void judge_stream(struct oneib_daemon *daemon)
-{
-    if (!daemon->events)
-        return;
-    say_connection(daemon);
-    const double now = oneib_now_ms();
-    switch (oneib_stream_health_judge(&daemon->stream_health, now,
-                                      oneib_events_stream(daemon->events)->messages)) {
-    case ONEIB_STREAM_HEALTH_SAME:
-        return;
-    case ONEIB_STREAM_HEALTH_LOST:
-        oneib_log(ONEIB_LOG_WARNING,
-                  "VMs change without events from %s: everything is polled every %u ms (or "
-                  "seldomer, if that takes long) until it does; is oned's hook manager well?",
-                  daemon->config.one.events, daemon->config.daemon.poll_preparing_ms);
-        oneib_poll_schedule_distrust(&daemon->schedule, now);
-        return;
-    case ONEIB_STREAM_HEALTH_REGAINED:
-        oneib_log(ONEIB_LOG_INFO, "events from %s arrive again", daemon->config.one.events);
-        daemon->queue.everything = true;
-        oneib_poll_schedule_event(&daemon->schedule, now);
-        return;
-    }
-}
-
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
+static void wait_for_input(struct oneib_daemon *daemon, double wait_ms)
 {
     struct pollfd descriptors[4];
-    size_t count = 0;
-    if (daemon->events) {
-        int fds[2];
-        oneib_events_descriptors(daemon->events, fds);
-        for (; count < 2; count++)
-            descriptors[count] = (struct pollfd){.fd = fds[count], .events = POLLIN};
-    }
+    size_t count = oneib_oned_descriptors(daemon->oned, descriptors);
     descriptors[count++] =
         (struct pollfd){.fd = oneib_node_server_fd(daemon->post), .events = POLLIN};
     if (oneib_daemon_can_answer(daemon))
@@ -372,39 +246,25 @@ static bool may_become_master(const struct oneib_daemon *daemon)
            daemon->sm == ONEIB_SM_NOT_ACTIVE;
 }
 
-static double longest_sleep(const struct oneib_daemon *daemon)
+static double time_to_sleep(struct oneib_daemon *daemon)
 {
     const double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
-    const double wait = oneib_event_rate_limit_wait(
-        &daemon->rate_limit, now,
-        oneib_delayed_recheck_wait(&daemon->reread, now,
-                                   oneib_poll_schedule_wait(&daemon->schedule, now)));
-    return oneib_timers_wait(&daemon->timers, now,
-                             oneib_daemon_grants_wait(daemon, oneib_sooner(wait, longest)));
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_TURN,
+                    now + oneib_poll_schedule_wait(&daemon->schedule, now));
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODES,
+                    now + oneib_daemon_grants_wait(daemon, longest));
+    return oneib_timers_wait(&daemon->timers, now, longest);
 }
 
-static void await_stream(struct oneib_daemon *daemon)
-{
-    const double end = oneib_now_ms() + CONNECT_PATIENCE_MS;
-    if (!daemon->events)
-        return;
-    oneib_daemon_listen(daemon);
-    while (!oneib_events_stream(daemon->events)->connected && oneib_now_ms() < end &&
-           !oneib_signals_waiting()) {
-        sleep_until(daemon, end - oneib_now_ms());
-        oneib_daemon_listen(daemon);
-    }
-}
-
-static void works_again(struct oneib_daemon *daemon)
+static void note_success(struct oneib_daemon *daemon)
 {
     if (daemon->report.last_error[0])
         oneib_log(ONEIB_LOG_INFO, "recovered from: %s", daemon->report.last_error);
     daemon->report.last_error[0] = '\0';
 }
 
-static void say_status(struct oneib_daemon *daemon)
+static void notify_status(struct oneib_daemon *daemon)
 {
     const struct oneib_metrics *metrics = &daemon->metrics;
     oneib_notify_status(&daemon->notify, "%llu clusters, %llu members, %s",
@@ -412,33 +272,33 @@ static void say_status(struct oneib_daemon *daemon)
                         metrics->in_force ? "in force" : "not in force");
 }
 
-static void say_watching(struct oneib_daemon *daemon)
+static void log_first_reading(const struct oneib_daemon *daemon)
 {
-    if (daemon->watching || !daemon->has_cloud)
-        return;
-    daemon->watching = true;
     oneib_log(ONEIB_LOG_INFO, "watching %s: %zu InfiniBand networks, %zu hosts, %zu VMs",
               daemon->credentials.endpoint, oneib_cloud_count_infiniband(&daemon->snapshot.cloud),
               daemon->snapshot.cloud.host_count, daemon->snapshot.cloud.vm_count);
 }
 
-/* What cannot be mended by trying again: an operator has to change oned's configuration first. One
- * that has worked goes on, also after SIGHUP: the partitions stay. */
+/* A retry does not help: an operator has to change oned's configuration first. A daemon that has read
+ * oned once goes on, also after SIGHUP: the partitions stay. */
 static bool must_not_run(const struct oneib_daemon *daemon, const struct oneib_error *err)
 {
     return daemon->metrics.full_readings == 0 && err->code == ONEIB_ERROR_REFUSED;
 }
 
-static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct oneib_error *err)
+static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
+                    struct oneib_error *err)
 {
     struct oneib_error failure = {0};
+    const bool had_cloud = daemon->has_cloud;
     daemon->metrics.retries += due->retry;
     int status = oneib_daemon_reconcile(daemon, due, &failure);
     if (status < 0 && must_not_run(daemon, &failure)) {
         *err = failure;
         return -1;
     }
-    say_watching(daemon);
+    if (daemon->has_cloud && !had_cloud)
+        log_first_reading(daemon);
     if (status == 0)
         status = oneib_daemon_tell_hosts(daemon, &failure);
     if (status == 0)
@@ -446,8 +306,8 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
     oneib_daemon_note_ledger(daemon);
     if (status == 0 && daemon->settled) {
         oneib_poll_schedule_succeeded(&daemon->schedule);
-        works_again(daemon);
-        say_status(daemon);
+        note_success(daemon);
+        notify_status(daemon);
     } else if (status < 0 && !oneib_signals_ending()) {
         oneib_daemon_complain(daemon, &failure);
         oneib_poll_schedule_failed(&daemon->schedule, oneib_now_ms());
@@ -456,8 +316,8 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
     return 0;
 }
 
-/* Hosts that had to wait for something else, which is done now. */
-static void tell_hosts_that_wait(struct oneib_daemon *daemon)
+/* Of hosts that were left for more urgent work, which is done now. */
+static void write_remaining_hosts(struct oneib_daemon *daemon)
 {
     struct oneib_error failure;
     if (oneib_daemon_tell_hosts(daemon, &failure) < 0) {
@@ -472,13 +332,11 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_daemon_alive(daemon);
     oneib_daemon_answer(daemon);
-    note_what_waited(daemon);
-    oneib_daemon_listen(daemon);
+    oneib_oned_release_events(daemon);
+    oneib_oned_receive_events(daemon);
     oneib_daemon_hear(daemon);
     oneib_daemon_tell_role(daemon);
-    if (oneib_delayed_recheck_take(&daemon->reread, oneib_now_ms(), &daemon->queue))
-        oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
-    judge_stream(daemon);
+    oneib_oned_check_stream(daemon);
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
@@ -489,7 +347,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     due.places = oneib_host_ports_are_due(daemon);
     oneib_poll_schedule_put_off(&daemon->schedule, oneib_now_ms(), &due);
     if (oneib_poll_schedule_anything(&due)) {
-        if (act(daemon, &due, err) < 0)
+        if (run_turn(daemon, &due, err) < 0)
             return -1;
         if (due.poll || due.verify || due.retry)
             oneib_daemon_watch_sm(daemon);
@@ -498,18 +356,18 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_write_heard(daemon);
     oneib_qos_check_write_links(daemon);
     if (daemon->hosts_wait)
-        tell_hosts_that_wait(daemon);
+        write_remaining_hosts(daemon);
     else
-        sleep_until(daemon, longest_sleep(daemon));
+        wait_for_input(daemon, time_to_sleep(daemon));
     return 0;
 }
 
 int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    await_stream(daemon);
+    oneib_oned_await_stream(daemon);
     bool ready = false;
     while (!oneib_signals_ending()) {
-        /* One that came while they were blocked is heard here. */
+        /* One that came while they were blocked is delivered here. */
         oneib_signals_allow();
         oneib_signals_block();
         if (oneib_signals_take_reload())

@@ -21,8 +21,6 @@
 #include "oneibd/audit_log.h"
 #include "oneibd/control.h"
 #include "oneibd/daemon_report.h"
-#include "oneibd/delayed_recheck.h"
-#include "oneibd/event_rate_limit.h"
 #include "oneibd/fencing.h"
 #include "oneibd/host_keys.h"
 #include "oneibd/host_ports.h"
@@ -32,16 +30,13 @@
 #include "oneibd/node_server.h"
 #include "oneibd/nodes.h"
 #include "oneibd/notify.h"
+#include "oneibd/oned.h"
 #include "oneibd/poll_schedule.h"
 #include "oneibd/qos_check.h"
 #include "oneibd/registration.h"
-#include "oneibd/snapshot_age.h"
-#include "oneibd/stream_health.h"
 #include "oneibd/timers.h"
 #include "oneibd/unexpected_vfs.h"
-#include "opennebula/cache.h"
 #include "opennebula/credentials.h"
-#include "opennebula/events.h"
 #include "opennebula/one_client.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
@@ -56,35 +51,27 @@ struct oneib_daemon {
     struct oneib_one *one;
     struct oneib_sm *manager;    /* who puts partitions into force */
     struct oneib_fabric *fabric; /* NULL: could not be opened, or broke */
-    struct oneib_events *events; /* NULL: one.events is "none" */
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
     struct oneib_node_server *post; /* to and from nodes */
+    struct oneib_oned *oned;
     struct oneib_registration *registration;
     struct oneib_host_ports *host_ports;
     struct oneib_fencing *fencing;
     struct oneib_qos_check *qos;
     struct oneib_timers timers;
 
-    struct oneib_work_queue queue;
-    struct oneib_delayed_recheck reread; /* of what events named */
-    struct oneib_event_rate_limit rate_limit;
     struct oneib_poll_schedule schedule;
-    struct oneib_stream_health stream_health;
     struct oneib_notify notify;
     struct oneib_report report;
     struct oneib_audit_log trail;
     struct oneib_metrics metrics;
 
-    struct oneib_snapshot snapshot;                /* its cloud, ledger and subnet are kept */
-    bool ledger_is_due;                            /* it is to be read again */
-    struct oneib_stamp static_partitions;          /* as it was when it was read last */
-    enum oneib_sm_state sm;                        /* of this port, when it was asked last */
-    struct oneib_stream events_before;             /* counters of subscriptions that were closed */
-    bool was_connected, connection_said, watching; /* what was logged */
-    bool has_cloud;                                /* all of oned was read, once */
-    uint64_t fingerprint;                          /* of the cloud (stream_health.h) */
+    struct oneib_snapshot snapshot;       /* its cloud, ledger and subnet are kept */
+    struct oneib_stamp static_partitions; /* as it was when it was read last */
+    enum oneib_sm_state sm;               /* of this port, when it was asked last */
+    bool has_cloud;                       /* all of oned was read, once */
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
     bool file_is_ahead; /* it was written, and whether the fabric follows it is not known */
     bool insisting;     /* what is being put into force is in the file already */
@@ -96,11 +83,10 @@ struct oneib_daemon {
     struct oneib_findings grant_findings;
     struct oneib_unexpected_vfs strays; /* of what nodes report */
     size_t strays_said;
-    struct oneib_snapshot_age snapshot_age; /* of what lists are made of */
-    double granted_ms;                      /* when grants were computed last */
-    double reports_not_before;              /* when nodes' reports may be written to their file */
-    size_t cut_off;                         /* hosts that were named as cut off then */
-    bool ports_are_new;                     /* the fabric was read in this turn */
+    double granted_ms;         /* when grants were computed last */
+    double reports_not_before; /* when nodes' reports may be written to their file */
+    size_t cut_off;            /* hosts that were named as cut off then */
+    bool ports_are_new;        /* the fabric was read in this turn */
     bool gated; /* snapshot.desired.table lacks, or still has, what waits for nodes */
     struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
     double subnet_read_ms;         /* when snapshot.subnet was read last */
@@ -111,11 +97,9 @@ struct oneib_daemon {
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
-    bool oned_is_away;                   /* the last turn could not look at it */
     struct oneib_findings host_findings; /* of writing to hosts */
     bool keys_wait;                      /* IB_KEYS of some are left to the next turn */
     bool hosts_wait;                     /* not all were written to, for something else came */
-    struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until a poll, */
     struct oneib_id_set hosts_denied; /* or, where a right was missing, until everything is read */
 };
@@ -130,24 +114,8 @@ void oneib_daemon_close(struct oneib_daemon *daemon);
 
 /* ---- steps; for oneibd alone ----------------------------------------------------------------- */
 
-/* Puts what the event stream has told onto the work queue; true when there was something. */
-bool oneib_daemon_listen(struct oneib_daemon *daemon);
 /* A sign of life, for whoever waits long. */
 void oneib_daemon_alive(struct oneib_daemon *daemon);
-
-/* look.c: brings snapshot.cloud up to date with the work queue, which is empty then. After a
- * failure everything is on it. *changed: it is not what it was. */
-int oneib_daemon_read(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
-                      struct oneib_error *err);
-
-/* look.c: the same for the ledger, where that is due: the writer knows what it has written.
- * *changed stays true when it is. */
-int oneib_daemon_read_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
-                                bool *changed, struct oneib_error *err);
-
-/* The same for some objects alone. */
-int oneib_daemon_read_at(struct oneib_daemon *daemon, const struct oneib_work_queue *queue,
-                         bool *changed, struct oneib_error *err);
 
 /* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,

@@ -99,8 +99,8 @@ static void append_daemon(const struct oneib_daemon *daemon,
     oneib_autotext struct oneib_text line = {0};
     oneib_text_printf(&line, "answered by oneibd %d%s: oned read %.1f s ago", (int)getpid(),
                       daemon->sm == ONEIB_SM_STANDBY ? " (standby)" : "",
-                      seconds_since(daemon->snapshot_age.asked_ms));
-    if (daemon->oned_is_away)
+                      seconds_since(oneib_oned_snapshot_age(daemon->oned)->asked_ms));
+    if (oneib_oned_is_away(daemon->oned))
         oneib_text_append(&line, " and not since");
     if (!request->no_fabric && daemon->snapshot.subnet_known)
         oneib_text_printf(&line, ", ports %.1f s ago", seconds_since(daemon->subnet_read_ms));

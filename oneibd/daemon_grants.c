@@ -28,26 +28,14 @@
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-/* At once, and again half a second later: oned publishes before it writes down. */
-static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
-                           const struct oneib_want_message *want)
-{
-    const double now = oneib_now_ms();
-    const struct oneib_event event = {.kind = ONEIB_EVENT_VM, .id = want->vm_id};
-    if (!oneib_node_may_want(node, now))
-        return;
-    oneib_event_note(&daemon->queue, event);
-    oneib_delayed_recheck_note(&daemon->reread, now, event);
-    oneib_poll_schedule_event(&daemon->schedule, now);
-}
-
 static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
                       const struct oneib_node_server_item *item)
 {
-    if (!item->report)
-        look_at_wanted(daemon, node, &item->want);
-    else
-        oneib_nodes_hear(&daemon->nodes, node, item->report, oneib_now_ms());
+    const double now = oneib_now_ms();
+    if (!item->report && oneib_node_may_want(node, now))
+        oneib_oned_queue_vm(daemon, item->want.vm_id);
+    else if (item->report)
+        oneib_nodes_hear(&daemon->nodes, node, item->report, now);
 }
 
 bool oneib_daemon_hear(struct oneib_daemon *daemon)
@@ -193,8 +181,9 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon)
         .sm_lid = lid,
     };
     if (daemon->has_cloud)
-        oneib_node_server_set_role(daemon->post, &role,
-                                   oneib_snapshot_age_of_lists(&daemon->snapshot_age));
+        oneib_node_server_set_role(
+            daemon->post, &role,
+            oneib_snapshot_age_of_lists(oneib_oned_snapshot_age(daemon->oned)));
 }
 
 /* What nodes have open is asked for before anything is decided that may take it from them. */
@@ -709,7 +698,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     const int status = grant_and_gate(daemon, &grants, err);
     if (status < 0)
         return -1;
-    oneib_snapshot_age_listed(&daemon->snapshot_age);
+    oneib_snapshot_age_listed(oneib_oned_snapshot_age(daemon->oned));
     oneib_daemon_tell_role(daemon);
     return 0;
 }

@@ -131,8 +131,9 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
 /* Hosts can wait, VMs cannot. The time is for the events that the writing itself makes. */
 static bool is_needed_elsewhere(struct oneib_daemon *daemon, double began)
 {
-    return oneib_signals_waiting() || (oneib_now_ms() - began > SLICE_MS &&
-                                       (oneib_daemon_listen(daemon) || oneib_daemon_hear(daemon)));
+    return oneib_signals_waiting() ||
+           (oneib_now_ms() - began > SLICE_MS &&
+            (oneib_oned_receive_events(daemon) || oneib_daemon_hear(daemon)));
 }
 
 /* The scheduler is to place nobody where nothing opens, nor for a VF that some domain has without

@@ -20,8 +20,9 @@ int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledg
     oneib_signals_allow();
     const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
     oneib_signals_block();
-    daemon->ledger_is_due |= status < 0;
-    if (status == 0)
+    if (status < 0)
+        oneib_oned_set_ledger_due(daemon, true);
+    else
         oneib_daemon_note_ledger(daemon);
     return status;
 }

@@ -76,7 +76,7 @@ static bool is_ours(const struct oneib_daemon *daemon)
 /* It cannot be read now: the last reading counts. */
 static bool is_ledger_away(const struct oneib_daemon *daemon)
 {
-    return daemon->oned_is_away || (daemon->has_cloud && daemon->snapshot.ledger_lost);
+    return oneib_oned_is_away(daemon->oned) || (daemon->has_cloud && daemon->snapshot.ledger_lost);
 }
 
 static bool is_requested(const struct oneib_ledger *ledger)

@@ -35,20 +35,6 @@ static void count_cloud(struct oneib_daemon *daemon)
                                 snapshot->cloud.attachment_count);
 }
 
-static void count_events(struct oneib_daemon *daemon)
-{
-    struct oneib_metrics *metrics = &daemon->metrics;
-    metrics->stream_trusted = daemon->stream_health.trusted;
-    metrics->stream_connected = false;
-    if (!daemon->events)
-        return;
-    const struct oneib_stream *stream = oneib_events_stream(daemon->events);
-    metrics->stream_connected = stream->connected;
-    metrics->events = daemon->events_before.messages + stream->messages;
-    metrics->events_unreadable = daemon->events_before.unreadable + stream->unreadable;
-    metrics->stream_gaps = daemon->events_before.gaps + stream->gaps;
-}
-
 static void append_health(const struct oneib_daemon *daemon, struct oneib_text *text)
 {
     const uint64_t violations = oneib_metrics_violations(&daemon->metrics);
@@ -79,7 +65,7 @@ void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
     if (daemon->is_computed && daemon->snapshot.desired.table.count > 0)
         count_cloud(daemon);
-    count_events(daemon);
+    oneib_oned_count_events(daemon);
     count_dropped(daemon);
     if (!daemon->http)
         return;

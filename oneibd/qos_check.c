@@ -186,7 +186,7 @@ static void write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 
 static bool are_links_known(const struct oneib_daemon *daemon)
 {
-    return daemon->settled && !daemon->oned_is_away && daemon->sm != ONEIB_SM_STANDBY &&
+    return daemon->settled && !oneib_oned_is_away(daemon->oned) && daemon->sm != ONEIB_SM_STANDBY &&
            daemon->qos->routes.hop_count > 0;
 }
 

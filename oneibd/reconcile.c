@@ -46,7 +46,7 @@ static bool has_better_to_do(void *context, double waited_ms)
         return true;
     const bool nodes_wait = oneib_daemon_hear(daemon);
     return waited_ms > PATIENCE_WITH_PORTS_MS &&
-           (oneib_daemon_listen(daemon) || nodes_wait || daemon->keys_wait);
+           (oneib_oned_receive_events(daemon) || nodes_wait || daemon->keys_wait);
 }
 
 static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
@@ -311,7 +311,7 @@ static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_s
     bool changed;
     for (size_t i = 0; i < networks->count; i++)
         oneib_work_queue_network(&queue, networks->items[i]);
-    return networks->count > 0 ? oneib_daemon_read_at(daemon, &queue, &changed, err) : 0;
+    return networks->count > 0 ? oneib_oned_read_objects(daemon, &queue, &changed, err) : 0;
 }
 
 static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes *changes)
@@ -336,7 +336,7 @@ static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *ch
     const int status =
         oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->snapshot, changes, err);
     oneib_signals_block();
-    daemon->ledger_is_due = status < 0;
+    oneib_oned_set_ledger_due(daemon, status < 0);
     return status;
 }
 
@@ -367,25 +367,12 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-/* Another daemon or command has written it: what follows from it is computed again. */
-static int read_ledger_again(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    bool changed;
-    oneib_signals_allow();
-    const int status =
-        oneib_snapshot_read_ledger(&daemon->config, daemon->one, &daemon->snapshot, &changed, err);
-    oneib_signals_block();
-    if (status < 0)
-        return -1;
-    daemon->ledger_is_due = false;
-    return compute(daemon, err);
-}
-
-/* -1: nothing is computed. */
+/* What follows from a ledger that another daemon or command has written is computed again. -1: nothing
+ * is computed. */
 static int update_registration(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < REGISTRATION_ROUNDS && oneib_registration_update(daemon); i++)
-        if (read_ledger_again(daemon, err) < 0)
+        if (oneib_oned_read_ledger(daemon, err) < 0 || compute(daemon, err) < 0)
             return -1;
     return 0;
 }
@@ -502,9 +489,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
                 struct oneib_error *err)
 {
     bool changed;
-    daemon->oned_is_away = oneib_daemon_read(daemon, due, &changed, err) < 0 ||
-                           oneib_daemon_read_at_ledger(daemon, due, &changed, err) < 0;
-    if (daemon->oned_is_away)
+    if (oneib_oned_read(daemon, due, &changed, err) < 0)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     update_fences(daemon, &changed);
@@ -530,7 +515,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     update_fences(daemon, &changed);
     if (compute(daemon, err) < 0 || update_registration(daemon, err) < 0 ||
         allocate(daemon, err) < 0 || grant(daemon, err) < 0) {
-        oneib_snapshot_age_changed(&daemon->snapshot_age);
+        oneib_snapshot_age_changed(oneib_oned_snapshot_age(daemon->oned));
         return -1;
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */
@@ -538,17 +523,6 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     const int status = force(daemon, read, event_ms, err);
     plan_virtual_ports(daemon);
     return status;
-}
-
-/* That opensm hears of a VM comes before what is known of its host already. */
-static void look_at_hosts_next(struct oneib_daemon *daemon)
-{
-    if (daemon->hosts_later.count == 0)
-        return;
-    for (size_t i = 0; i < daemon->hosts_later.count; i++)
-        oneib_work_queue_host(&daemon->queue, daemon->hosts_later.items[i]);
-    daemon->hosts_later.count = 0;
-    oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
 }
 
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
@@ -567,7 +541,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     oneib_poll_schedule_events_taken(&daemon->schedule);
     const int status = turn(daemon, due, event_ms, err);
     oneib_sync_unlock(lock);
-    look_at_hosts_next(daemon);
+    oneib_oned_queue_hosts_later(daemon);
     return status;
 }
 

@@ -5,8 +5,14 @@
 void oneib_timers_begin(struct oneib_timers *timers)
 {
     *timers = (struct oneib_timers){
-        .at = {[ONEIB_TIMER_VIRTUAL_PORTS] = HUGE_VAL, [ONEIB_TIMER_NODE_REPORTS] = HUGE_VAL},
-        .wakes = {[ONEIB_TIMER_VIRTUAL_PORTS] = true, [ONEIB_TIMER_NODE_REPORTS] = true},
+        .at = {[ONEIB_TIMER_EVENT_QUEUE] = HUGE_VAL,
+               [ONEIB_TIMER_VIRTUAL_PORTS] = HUGE_VAL,
+               [ONEIB_TIMER_NODE_REPORTS] = HUGE_VAL},
+        .wakes = {[ONEIB_TIMER_TURN] = true,
+                  [ONEIB_TIMER_EVENT_QUEUE] = true,
+                  [ONEIB_TIMER_NODES] = true,
+                  [ONEIB_TIMER_VIRTUAL_PORTS] = true,
+                  [ONEIB_TIMER_NODE_REPORTS] = true},
     };
 }
 

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 
 enum oneib_timer {
+    ONEIB_TIMER_TURN,           /* poll_schedule.h */
+    ONEIB_TIMER_EVENT_QUEUE,    /* release what events have named (oned.h) */
+    ONEIB_TIMER_NODES,          /* nodes' reports, or that they are missing, need a turn */
     ONEIB_TIMER_FENCES,         /* read the ports of fenced hosts (fencing.h) */
     ONEIB_TIMER_FENCE_REQUESTS, /* the same, at the earliest, when the ledger asks for it */
     ONEIB_TIMER_FENCES_LIFTED,  /* enable ports whose fence was lifted while oned was away */
@@ -26,8 +29,9 @@ struct oneib_timers {
     bool wakes[ONEIB_TIMER_COUNT];
 };
 
-/* Each is due, and none wakes the loop, but for those of work that nothing has asked for yet, which
- * are cancelled and wake it once they are set: VIRTUAL_PORTS and NODE_REPORTS. */
+/* Each is due, and none wakes the loop, but for TURN and NODES, which wake it, and for those of work
+ * that nothing has asked for yet, which are cancelled and wake it once they are set: EVENT_QUEUE,
+ * VIRTUAL_PORTS and NODE_REPORTS. */
 void oneib_timers_begin(struct oneib_timers *timers);
 /* Due at that time, and not before. */
 void oneib_timer_set(struct oneib_timers *timers, enum oneib_timer timer, double at);

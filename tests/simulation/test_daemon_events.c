@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "daemon_scene.h"
-#include "oneibd/delayed_recheck.h"
+#include "oneibd/event_queue.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -112,7 +112,7 @@ static void repeated_events_change_nothing_twice(void **state)
 static void watch_in_quiet(const char *daemon)
 {
     watch_with(NULL, daemon);
-    lab_sleep_ms(4 * (unsigned)ONEIB_DELAYED_RECHECK_MS);
+    lab_sleep_ms(4 * (unsigned)ONEIB_RECHECK_MS);
 }
 
 static void events_in_the_wrong_order_end_in_what_is_true(void **state)

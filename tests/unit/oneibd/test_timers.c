@@ -16,6 +16,8 @@ static int begin(void **state)
 {
     (void)state;
     oneib_timers_begin(&timers);
+    oneib_timer_cancel(&timers, ONEIB_TIMER_TURN);
+    oneib_timer_cancel(&timers, ONEIB_TIMER_NODES);
     return 0;
 }
 
@@ -49,9 +51,17 @@ static void a_timer_that_is_late_ends_the_sleep_at_once(void **state)
     assert_true(oneib_timers_wait(&timers, NOW, LONGEST) == 0);
 }
 
+static void a_turn_is_due_at_the_start(void **state)
+{
+    (void)state;
+    oneib_timers_begin(&timers);
+    assert_true(oneib_timers_wait(&timers, NOW, LONGEST) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_is_due_at_the_start),
         cmocka_unit_test_setup(a_timer_is_due_from_its_time_on, begin),
         cmocka_unit_test_setup(the_loop_sleeps_until_the_first_timer_that_wakes_it, begin),
         cmocka_unit_test_setup(a_timer_that_is_late_ends_the_sleep_at_once, begin),
