@@ -89,6 +89,7 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     /* Now: it may take seconds. */
     daemon->registration = oneib_registration_new(&daemon->config);
+    daemon->host_updates = oneib_host_updates_new();
     daemon->host_ports = oneib_host_ports_new();
     daemon->fencing = oneib_fencing_new();
     daemon->qos = oneib_qos_check_new();
@@ -112,24 +113,20 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_host_keys_clear(&daemon->host_keys);
     oneib_findings_clear(&daemon->grant_findings);
     oneib_unexpected_vfs_clear(&daemon->strays);
-    oneib_daemon_forget_hosts(daemon);
     oneib_oned_close(daemon->oned);
     oneib_fabric_close(daemon->fabric);
     oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
     oneib_snapshot_clear(&daemon->snapshot);
-    oneib_findings_clear(&daemon->host_findings);
+    oneib_host_updates_free(daemon->host_updates);
     oneib_registration_free(daemon->registration);
     oneib_host_ports_free(daemon->host_ports);
     oneib_fencing_free(daemon->fencing);
     oneib_qos_check_free(daemon->qos);
-    oneib_id_set_clear(&daemon->hosts_failed);
-    oneib_id_set_clear(&daemon->hosts_denied);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
     oneib_audit_log_clear(&daemon->trail);
-    oneib_leaves_clear(&daemon->leaves);
     if (daemon->lock >= 0)
         oneib_sync_unlock(daemon->lock);
     oneib_config_clear(&daemon->config);
@@ -300,7 +297,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
     if (daemon->has_cloud && !had_cloud)
         log_first_reading(daemon);
     if (status == 0)
-        status = oneib_daemon_tell_hosts(daemon, &failure);
+        status = oneib_host_updates_write(daemon, &failure);
     if (status == 0)
         oneib_daemon_note_key_serials(daemon);
     oneib_daemon_note_ledger(daemon);
@@ -320,8 +317,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
 static void write_remaining_hosts(struct oneib_daemon *daemon)
 {
     struct oneib_error failure;
-    if (oneib_daemon_tell_hosts(daemon, &failure) < 0) {
-        daemon->hosts_wait = false;
+    if (oneib_host_updates_write(daemon, &failure) < 0) {
         oneib_daemon_complain(daemon, &failure);
         oneib_poll_schedule_failed(&daemon->schedule, oneib_now_ms());
     }
@@ -355,7 +351,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     }
     oneib_daemon_write_heard(daemon);
     oneib_qos_check_write_links(daemon);
-    if (daemon->hosts_wait)
+    if (oneib_host_updates_remain(daemon->host_updates))
         write_remaining_hosts(daemon);
     else
         wait_for_input(daemon, time_to_sleep(daemon));

@@ -15,11 +15,11 @@
 
 #include "base/error.h"
 #include "base/stamp.h"
-#include "cluster/host_attributes.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
 #include "oneibd/audit_log.h"
 #include "oneibd/control.h"
+#include "oneibd/daemon_hosts.h"
 #include "oneibd/daemon_report.h"
 #include "oneibd/fencing.h"
 #include "oneibd/host_keys.h"
@@ -38,7 +38,6 @@
 #include "oneibd/unexpected_vfs.h"
 #include "opennebula/credentials.h"
 #include "opennebula/one_client.h"
-#include "sync/leaves.h"
 #include "sync/sync.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +56,7 @@ struct oneib_daemon {
     struct oneib_node_server *post; /* to and from nodes */
     struct oneib_oned *oned;
     struct oneib_registration *registration;
+    struct oneib_host_updates *host_updates;
     struct oneib_host_ports *host_ports;
     struct oneib_fencing *fencing;
     struct oneib_qos_check *qos;
@@ -94,14 +94,7 @@ struct oneib_daemon {
     bool wanted_known;             /* the desired table has passed the gate: */
     struct oneib_partition_table wanted; /* the table before the gate */
     bool has_heard;                      /* nodes have had time to report since the start */
-    struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
-    struct oneib_leaves leaves;
-    uint64_t leaves_of;                  /* fingerprint of what they were asked for */
-    struct oneib_findings host_findings; /* of writing to hosts */
     bool keys_wait;                      /* IB_KEYS of some are left to the next turn */
-    bool hosts_wait;                     /* not all were written to, for something else came */
-    struct oneib_id_set hosts_failed; /* could not be written to; not tried again until a poll, */
-    struct oneib_id_set hosts_denied; /* or, where a right was missing, until everything is read */
 };
 
 /* Reads the configuration, takes the daemon's lock, opens what must be there. On failure nothing
@@ -161,22 +154,6 @@ int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_le
 
 /* daemon_heard.c: writes what nodes have reported to its file (sync/heard.h), where that is due. */
 void oneib_daemon_write_heard(struct oneib_daemon *daemon);
-
-/* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
- * Stops when an event comes: the rest is written next time. */
-int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err);
-
-/* hosts.c: IB_VFS_FREE of a host, for whoever writes to it anyway; -1: it is as it should be, or
- * another instance's to write. Computed once for all hosts, until oneib_daemon_forget_hosts(). */
-int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
-void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
-
-/* hosts.c: the host could not be written to, which is noted; it is left alone now. Or it was. */
-void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
-                              const struct oneib_error *failure);
-void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id);
-/* Whether it is not written to for now, for that has failed. */
-bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);

@@ -75,7 +75,7 @@ static void collect(struct oneib_daemon *daemon, const struct oneib_command_requ
         .heard_error = &nothing,
         .has_daemon = true,
         .is_live = true,
-        .leaves = &daemon->leaves,
+        .leaves = oneib_host_updates_leaves(daemon->host_updates),
         .may_be_written = daemon->wanted_known ? &daemon->snapshot.desired.table : NULL,
     };
 }

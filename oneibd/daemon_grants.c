@@ -287,7 +287,7 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     oneib_node_server_seal_keys(
         daemon->post, host->id,
         oneib_host_keys_next_serial(&daemon->host_keys, trust.ledger, host->id), keys, count, seal);
-    const int32_t vfs_free = oneib_daemon_vfs_free(daemon, host->id);
+    const int32_t vfs_free = oneib_host_updates_vfs_free(daemon, host->id);
     oneib_signals_allow();
     const int status =
         oneib_one_set_host_keys(daemon->one, host->id, keys, count, seal, vfs_free, &failure);
@@ -298,11 +298,11 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
                           oneib_host_called(host->id, host->name).text);
     }
     if (status < 0) {
-        oneib_daemon_host_failed(daemon, host->id, &failure);
+        oneib_host_updates_failed(daemon, host->id, &failure);
         return 0;
     }
     daemon->metrics.host_updates++;
-    oneib_daemon_host_written(daemon, host->id);
+    oneib_host_updates_written(daemon->host_updates, host->id);
     oneib_pkey *kept = oneib_alloc(count + 1, sizeof *kept);
     memcpy(kept, keys, count * sizeof *kept);
     free(host->keys);
@@ -431,7 +431,7 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
         if (read_keys_again(daemon, host, &failure) == 0)
             continue;
         if (!oneib_one_error_is_general(failure.code)) {
-            oneib_daemon_host_failed(daemon, host->id, &failure);
+            oneib_host_updates_failed(daemon, host->id, &failure);
             return 0;
         }
         *err = failure;
@@ -445,7 +445,7 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
 {
     oneib_pkey keys[ONEIB_PKEY_COUNT];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
-    if (!node || oneib_daemon_leaves_host_alone(daemon, host->id) ||
+    if (!node || oneib_host_updates_are_paused(daemon->host_updates, host->id) ||
         (host->keys_invalid && !oneib_node_has_told(snapshot)))
         return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {
@@ -692,7 +692,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     await_first_reports(daemon);
     daemon->granted_ms = oneib_now_ms();
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, daemon->reports_not_before);
-    oneib_daemon_forget_hosts(daemon);
+    oneib_host_updates_forget(daemon->host_updates);
     note_cut_off(daemon);
     pin_ports(daemon);
     const int status = grant_and_gate(daemon, &grants, err);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "oneibd/daemon_hosts.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -9,10 +10,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long hosts are written to before it is asked whether something else has come. */
+/* How long hosts are written to before more urgent work is looked for. */
 #define SLICE_MS 50.0
 
-/* Of what decides where hosts are linked: their ports, and who has which LID. */
+struct oneib_host_updates {
+    struct oneib_hosts_attributes attributes; /* this turn's; empty: not computed yet */
+    struct oneib_leaves leaves;
+    uint64_t leaves_of;             /* fingerprint of the hosts and links that they were read for */
+    struct oneib_findings findings; /* of hosts that could not be written to */
+    bool remain;                    /* hosts are left for more urgent work */
+    struct oneib_id_set failed;     /* could not be written to; not tried again until a poll, */
+    struct oneib_id_set denied;     /* or, where a right was missing, until everything is read */
+};
+
+struct oneib_host_updates *oneib_host_updates_new(void)
+{
+    return oneib_alloc(1, sizeof(struct oneib_host_updates));
+}
+
+void oneib_host_updates_free(struct oneib_host_updates *updates)
+{
+    if (!updates)
+        return;
+    oneib_host_attributes_clear(&updates->attributes);
+    oneib_leaves_clear(&updates->leaves);
+    oneib_findings_clear(&updates->findings);
+    oneib_id_set_clear(&updates->failed);
+    oneib_id_set_clear(&updates->denied);
+    free(updates);
+}
+
+bool oneib_host_updates_remain(const struct oneib_host_updates *updates)
+{
+    return updates->remain;
+}
+
+bool oneib_host_updates_resume(struct oneib_host_updates *updates)
+{
+    const bool any = updates->failed.count > 0;
+    oneib_id_set_clear(&updates->failed);
+    return any;
+}
+
+void oneib_host_updates_reset(struct oneib_host_updates *updates)
+{
+    oneib_id_set_clear(&updates->denied);
+    oneib_findings_clear(&updates->findings);
+    updates->leaves_of = 0;
+}
+
+const struct oneib_leaves *oneib_host_updates_leaves(const struct oneib_host_updates *updates)
+{
+    return &updates->leaves;
+}
+
+void oneib_host_updates_add_findings(const struct oneib_host_updates *updates,
+                                     struct oneib_findings *findings)
+{
+    oneib_findings_copy(&updates->findings, 0, findings);
+}
+
+/* Of the hosts' ports, and of the LIDs, which decide where hosts are linked. */
 static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
 {
     uint64_t hash = ONEIB_HASH_BEGIN;
@@ -22,25 +80,26 @@ static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
     return oneib_subnet_mix_links(hash, &snapshot->subnet);
 }
 
-/* Asked again when something has moved, and after each full reading, for a cable can be moved
- * unseen: it costs a walk through all switches. */
+/* Read again when these have changed, and after each full reading, since a cable can be moved unseen:
+ * it costs a walk through all switches. */
 static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
 {
+    struct oneib_host_updates *updates = daemon->host_updates;
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
     if (!daemon->fabric || !snapshot->subnet_known)
         return 0;
     const uint64_t now = fingerprint(snapshot);
-    if (daemon->leaves.items && daemon->leaves_of == now)
+    if (updates->leaves.items && updates->leaves_of == now)
         return 0;
-    if (oneib_leaves_find(daemon->fabric, &snapshot->cloud, &snapshot->subnet, &daemon->leaves,
+    if (oneib_leaves_find(daemon->fabric, &snapshot->cloud, &snapshot->subnet, &updates->leaves,
                           err) < 0)
         return -1;
-    daemon->leaves_of = now;
+    updates->leaves_of = now;
     return 0;
 }
 
-static void keep_metrics(struct oneib_daemon *daemon,
-                         const struct oneib_hosts_attributes *attributes)
+static void set_metrics(struct oneib_daemon *daemon,
+                        const struct oneib_hosts_attributes *attributes)
 {
     struct oneib_metrics *metrics = &daemon->metrics;
     for (size_t i = 0; i < metrics->host_count; i++)
@@ -59,37 +118,38 @@ static void keep_metrics(struct oneib_daemon *daemon,
     }
 }
 
-/* The other daemon may have written at the same moment, and will not at the next poll. A right that
- * is missing will be missing then, too. */
-void oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
-                              const struct oneib_error *failure)
+/* The other daemon may have written at the same moment, and will not at the next poll. A missing right
+ * is missing then, too. */
+void oneib_host_updates_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                               const struct oneib_error *failure)
 {
+    struct oneib_host_updates *updates = daemon->host_updates;
     struct oneib_id_set *hosts =
-        failure->code == ONEIB_ERROR_PERMISSION ? &daemon->hosts_denied : &daemon->hosts_failed;
+        failure->code == ONEIB_ERROR_PERMISSION ? &updates->denied : &updates->failed;
     daemon->metrics.errors[failure->code]++;
     oneib_id_set_add(hosts, host_id);
     oneib_id_set_sort(hosts);
-    oneib_daemon_host_written(daemon, host_id);
-    oneib_findings_note(&daemon->host_findings, ONEIB_FINDING_HOST_NOT_WRITTEN,
+    oneib_host_updates_written(updates, host_id);
+    oneib_findings_note(&updates->findings, ONEIB_FINDING_HOST_NOT_WRITTEN,
                         "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
                         oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
-    oneib_findings_attribute(&daemon->host_findings, daemon->host_findings.count - 1,
-                             ONEIB_SUBJECT_HOST, host_id);
+    oneib_findings_attribute(&updates->findings, updates->findings.count - 1, ONEIB_SUBJECT_HOST,
+                             host_id);
 }
 
-void oneib_daemon_host_written(struct oneib_daemon *daemon, uint32_t host_id)
+void oneib_host_updates_written(struct oneib_host_updates *updates, uint32_t host_id)
 {
-    oneib_findings_forget(&daemon->host_findings, ONEIB_SUBJECT_HOST, &host_id, 1);
+    oneib_findings_forget(&updates->findings, ONEIB_SUBJECT_HOST, &host_id, 1);
 }
 
-bool oneib_daemon_leaves_host_alone(const struct oneib_daemon *daemon, uint32_t host_id)
+bool oneib_host_updates_are_paused(const struct oneib_host_updates *updates, uint32_t host_id)
 {
-    return oneib_id_set_has(&daemon->hosts_failed, host_id) ||
-           oneib_id_set_has(&daemon->hosts_denied, host_id);
+    return oneib_id_set_has(&updates->failed, host_id) ||
+           oneib_id_set_has(&updates->denied, host_id);
 }
 
 /* oned has it now, so it is not written again. */
-static void remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item)
+static void update_cloud(struct oneib_daemon *daemon, const struct oneib_host_attributes *item)
 {
     struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_host *found = oneib_cloud_host(cloud, item->host_id);
@@ -104,8 +164,8 @@ static void remember(struct oneib_daemon *daemon, const struct oneib_host_attrib
     host->switches = oneib_strdup(item->switches);
 }
 
-static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
-                     struct oneib_error *err)
+static int write_host(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
+                      struct oneib_error *err)
 {
     struct oneib_error failure;
     oneib_signals_allow();
@@ -115,8 +175,8 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
     oneib_signals_block();
     if (status == 0) {
         daemon->metrics.host_updates++;
-        oneib_daemon_host_written(daemon, item->host_id);
-        remember(daemon, item);
+        oneib_host_updates_written(daemon->host_updates, item->host_id);
+        update_cloud(daemon, item);
         return 0;
     }
     if (oneib_one_error_is_general(failure.code)) {
@@ -124,52 +184,53 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
         return oneib_wrap(err, "writing %s",
                           oneib_host_id_shown(&daemon->snapshot.cloud, item->host_id).text);
     }
-    oneib_daemon_host_failed(daemon, item->host_id, &failure);
+    oneib_host_updates_failed(daemon, item->host_id, &failure);
     return 0;
 }
 
-/* Hosts can wait, VMs cannot. The time is for the events that the writing itself makes. */
-static bool is_needed_elsewhere(struct oneib_daemon *daemon, double began)
+/* Hosts can wait, VMs cannot. The slice is for the events that the writing itself causes. */
+static bool has_urgent_work(struct oneib_daemon *daemon, double began)
 {
     return oneib_signals_waiting() ||
            (oneib_now_ms() - began > SLICE_MS &&
             (oneib_oned_receive_events(daemon) || oneib_daemon_hear(daemon)));
 }
 
-/* The scheduler is to place nobody where nothing opens, nor for a VF that some domain has without
- * OpenNebula knowing of it. */
-static void leave_out_unusable(const struct oneib_daemon *daemon,
-                               struct oneib_hosts_attributes *attributes)
+/* The scheduler places no VM where no VF opens, nor for a VF that a domain has without OpenNebula
+ * knowing of it. */
+static void subtract_unusable(const struct oneib_daemon *daemon,
+                              struct oneib_hosts_attributes *attributes)
 {
     for (size_t i = 0; i < attributes->count; i++) {
         struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
         const bool is_unusable = oneib_daemon_is_cut_off(daemon, item->host_id) ||
                                  oneib_ledger_fence(&daemon->snapshot.kept.ledger, item->host_id);
-        const size_t strays = is_unusable
-                                  ? item->vfs_free
-                                  : oneib_unexpected_vfs_of_host(&daemon->strays, item->host_id);
-        if (!host || strays == 0)
+        const size_t unusable = is_unusable
+                                    ? item->vfs_free
+                                    : oneib_unexpected_vfs_of_host(&daemon->strays, item->host_id);
+        if (!host || unusable == 0)
             continue;
-        item->vfs_free -= strays < item->vfs_free ? (uint32_t)strays : item->vfs_free;
+        item->vfs_free -= unusable < item->vfs_free ? (uint32_t)unusable : item->vfs_free;
         item->differs_free = host->vfs_free != (int32_t)item->vfs_free;
     }
 }
 
-static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attributes *attributes,
-                    struct oneib_error *err)
+static int write_all(struct oneib_daemon *daemon, const struct oneib_hosts_attributes *attributes,
+                     struct oneib_error *err)
 {
+    struct oneib_host_updates *updates = daemon->host_updates;
     const double began = oneib_now_ms();
-    daemon->hosts_wait = false;
+    updates->remain = false;
     for (size_t i = 0; i < attributes->count; i++) {
         const struct oneib_host_attributes *item = &attributes->items[i];
         if (!(item->differs_free || item->differs_switches) ||
-            oneib_daemon_leaves_host_alone(daemon, item->host_id))
+            oneib_host_updates_are_paused(updates, item->host_id))
             continue;
-        daemon->hosts_wait = is_needed_elsewhere(daemon, began);
-        if (daemon->hosts_wait)
+        updates->remain = has_urgent_work(daemon, began);
+        if (updates->remain)
             return 0;
-        if (tell_host(daemon, item, err) < 0)
+        if (write_host(daemon, item, err) < 0)
             return -1;
         oneib_daemon_alive(daemon);
     }
@@ -178,34 +239,36 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
 
 static void compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes)
 {
-    struct oneib_node_snapshot *said = oneib_nodes_said(&daemon->nodes, oneib_now_ms());
-    const struct oneib_node_table table = {said, daemon->nodes.count};
-    oneib_host_attributes_compute(&daemon->snapshot.cloud, &table, daemon->leaves.items,
-                                  daemon->leaves.count, attributes);
-    free(said);
-    leave_out_unusable(daemon, attributes);
+    const struct oneib_leaves *leaves = &daemon->host_updates->leaves;
+    struct oneib_node_snapshot *reports = oneib_nodes_said(&daemon->nodes, oneib_now_ms());
+    const struct oneib_node_table table = {reports, daemon->nodes.count};
+    oneib_host_attributes_compute(&daemon->snapshot.cloud, &table, leaves->items, leaves->count,
+                                  attributes);
+    free(reports);
+    subtract_unusable(daemon, attributes);
 }
 
-int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err)
+int oneib_host_updates_write(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_hosts_attributes attributes = {0};
     if (!daemon->has_cloud)
         return 0;
-    if (daemon->config.one.writer && find_leaves(daemon, err) < 0)
+    if (daemon->config.one.writer && find_leaves(daemon, err) < 0) {
+        daemon->host_updates->remain = false;
         return -1;
+    }
     compute(daemon, &attributes);
-    keep_metrics(daemon, &attributes);
-    const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
+    set_metrics(daemon, &attributes);
+    const int status = daemon->config.one.writer ? write_all(daemon, &attributes, err) : 0;
     oneib_host_attributes_clear(&attributes);
     return status;
 }
 
-/* ---- one host, with what is written to it anyway --------------------------------------------- */
+/* ---- one host, with IB_KEYS ------------------------------------------------------------------- */
 
-int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
+int32_t oneib_host_updates_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
 {
-    struct oneib_hosts_attributes *all = &daemon->host_attributes;
-    /* it is told later */
+    struct oneib_hosts_attributes *all = &daemon->host_updates->attributes;
     if (!daemon->config.one.writer)
         return -1;
     if (all->count == 0)
@@ -214,7 +277,7 @@ int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
     return item && item->differs_free ? (int32_t)item->vfs_free : -1;
 }
 
-void oneib_daemon_forget_hosts(struct oneib_daemon *daemon)
+void oneib_host_updates_forget(struct oneib_host_updates *updates)
 {
-    oneib_host_attributes_clear(&daemon->host_attributes);
+    oneib_host_attributes_clear(&updates->attributes);
 }

@@ -259,9 +259,7 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     const bool trusted =
         oned->events && oneib_events_stream(oned->events)->connected && oned->health.trusted;
     oneib_poll_schedule_reread(&daemon->schedule, now, now - began, trusted);
-    oneib_id_set_clear(&daemon->hosts_denied);
-    oneib_findings_clear(&daemon->host_findings);
-    daemon->leaves_of = 0;
+    oneib_host_updates_reset(daemon->host_updates);
     daemon->has_cloud = true;
     daemon->oned->is_ledger_due = true;
     daemon->metrics.full_readings++;

@@ -104,7 +104,7 @@ static void report(struct oneib_daemon *daemon, const struct oneib_verification 
     struct oneib_findings now = {0};
     oneib_findings_copy(&daemon->snapshot.findings, 0, &now);
     oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now);
-    oneib_findings_copy(&daemon->host_findings, 0, &now);
+    oneib_host_updates_add_findings(daemon->host_updates, &now);
     oneib_findings_copy(&daemon->grant_findings, 0, &now);
     oneib_registration_add_findings(daemon->registration, &now);
     oneib_host_ports_add_findings(daemon->host_ports, &now);
@@ -476,13 +476,11 @@ static void plan_virtual_ports(struct oneib_daemon *daemon)
         oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS);
 }
 
-/* What could not be written down is tried again with each poll. */
-static bool is_to_be_tried_again(struct oneib_daemon *daemon)
+/* With each poll. Whether there are any. */
+static bool retry_failed_writes(struct oneib_daemon *daemon)
 {
-    const bool failed =
-        daemon->hosts_failed.count > 0 || oneib_registration_failed(daemon->registration);
-    oneib_id_set_clear(&daemon->hosts_failed);
-    return failed;
+    const bool is_unregistered = oneib_registration_failed(daemon->registration);
+    return oneib_host_updates_resume(daemon->host_updates) || is_unregistered;
 }
 
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
@@ -496,7 +494,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     if (due->places)
         find_places(daemon, &changed);
     const bool at_rest = daemon->settled || daemon->schedule.retry_at >= 0;
-    const bool tries_again = due->poll && is_to_be_tried_again(daemon);
+    const bool tries_again = due->poll && retry_failed_writes(daemon);
     if (!changed && at_rest && !tries_again && !due->verify && !due->retry && !due->nodes &&
         !files_changed(daemon))
         return 0;
