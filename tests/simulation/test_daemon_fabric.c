@@ -385,6 +385,16 @@ static void a_partitions_file_that_does_not_parse_any_more_is_put_back(void **st
     *end = '\0';
     write_file(cut);
     await_file(before);
+    stays_holding(0, FULL(KEY), DAEMON_DOUBT_MS);
+}
+
+/* In a scene of its own: opensm, which was just told of another file, would read this one. */
+static void an_empty_partitions_file_is_put_back(void **state)
+{
+    (void)state;
+    begin();
+    await_health(200, NULL);
+    oneib_autofree char *before = scene_file();
     write_file("");
     await_file(before);
     stays_holding(0, FULL(KEY), DAEMON_DOUBT_MS);
@@ -513,6 +523,7 @@ int main(void)
         WATCHING(a_full_table_hurts_nobody_else),
         WATCHING(a_partitions_file_that_was_removed_is_written_again),
         WATCHING(a_partitions_file_that_does_not_parse_any_more_is_put_back),
+        WATCHING(an_empty_partitions_file_is_put_back),
         WATCHING(an_edited_partitions_file_is_put_back),
         WATCHING(somebody_elses_partitions_file_is_left_alone_and_named),
         WATCHING(a_static_partition_is_in_force_soon_after_it_was_edited),
