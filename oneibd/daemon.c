@@ -40,22 +40,6 @@ static bool same_metrics(const struct oneib_daemon *a, const struct oneib_daemon
     return strcmp(a->config.daemon.metrics, b->config.daemon.metrics) == 0;
 }
 
-static bool same_post(const struct oneib_daemon *a, const struct oneib_daemon *b)
-{
-    return strcmp(a->config.daemon.grants, b->config.daemon.grants) == 0 &&
-           strcmp(a->config.daemon.key, b->config.daemon.key) == 0;
-}
-
-static int open_post(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    daemon->post =
-        oneib_node_server_open(daemon->config.daemon.grants, daemon->config.daemon.key, err);
-    if (!daemon->post)
-        return -1;
-    daemon->nodes.instance = oneib_node_server_instance(daemon->post);
-    return 0;
-}
-
 /* A failure is logged alone: partitions do not depend on this socket. */
 static void open_control(struct oneib_daemon *daemon)
 {
@@ -93,7 +77,9 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
     daemon->host_ports = oneib_host_ports_new();
     daemon->fencing = oneib_fencing_new();
     daemon->qos = oneib_qos_check_new();
-    if (!(before && same_post(daemon, before)) && open_post(daemon, err) < 0)
+    daemon->node_grants =
+        oneib_node_grants_open(&daemon->config, before ? &before->config : NULL, err);
+    if (!daemon->node_grants)
         return -1;
     if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))
         return 0;
@@ -106,13 +92,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_http_stop(daemon->http);
     oneib_control_close(daemon->control);
     oneib_partition_table_clear(&daemon->wanted);
-    oneib_node_server_close(daemon->post);
-    oneib_nodes_clear(&daemon->nodes);
-    oneib_identities_clear(&daemon->identities);
-    oneib_ledger_clear(&daemon->pins);
-    oneib_host_keys_clear(&daemon->host_keys);
-    oneib_findings_clear(&daemon->grant_findings);
-    oneib_unexpected_vfs_clear(&daemon->strays);
+    oneib_node_grants_close(daemon->node_grants);
     oneib_oned_close(daemon->oned);
     oneib_fabric_close(daemon->fabric);
     oneib_sm_close(daemon->manager);
@@ -178,19 +158,7 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
         to->control = from->control;
         from->control = NULL;
     }
-    if (!to->post) {
-        to->post = from->post;
-        to->nodes = from->nodes;
-        to->identities = from->identities;
-        to->has_heard = from->has_heard;
-        from->post = NULL;
-        from->nodes = (struct oneib_nodes){0};
-        from->identities = (struct oneib_identities){0};
-    }
-    to->pins = from->pins;
-    from->pins = (struct oneib_ledger){0};
-    to->host_keys = from->host_keys;
-    from->host_keys = (struct oneib_host_keys){0};
+    oneib_node_grants_take_over(to->node_grants, from->node_grants);
     oneib_oned_keep_counters(to->oned, from->oned);
     to->metrics = from->metrics;
     from->metrics = (struct oneib_metrics){0};
@@ -230,7 +198,8 @@ static void wait_for_input(struct oneib_daemon *daemon, double wait_ms)
     struct pollfd descriptors[4];
     size_t count = oneib_oned_descriptors(daemon->oned, descriptors);
     descriptors[count++] =
-        (struct pollfd){.fd = oneib_node_server_fd(daemon->post), .events = POLLIN};
+        (struct pollfd){.fd = oneib_node_server_fd(oneib_node_grants_server(daemon->node_grants)),
+                        .events = POLLIN};
     if (oneib_daemon_can_answer(daemon))
         descriptors[count++] =
             (struct pollfd){.fd = oneib_control_fd(daemon->control), .events = POLLIN};
@@ -250,7 +219,7 @@ static double time_to_sleep(struct oneib_daemon *daemon)
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_TURN,
                     now + oneib_poll_schedule_wait(&daemon->schedule, now));
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODES,
-                    now + oneib_daemon_grants_wait(daemon, longest));
+                    now + oneib_node_grants_wait(daemon, longest));
     return oneib_timers_wait(&daemon->timers, now, longest);
 }
 
@@ -299,7 +268,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
     if (status == 0)
         status = oneib_host_updates_write(daemon, &failure);
     if (status == 0)
-        oneib_daemon_note_key_serials(daemon);
+        oneib_node_grants_write_key_serials(daemon);
     oneib_daemon_note_ledger(daemon);
     if (status == 0 && daemon->settled) {
         oneib_poll_schedule_succeeded(&daemon->schedule);
@@ -330,15 +299,15 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_answer(daemon);
     oneib_oned_release_events(daemon);
     oneib_oned_receive_events(daemon);
-    oneib_daemon_hear(daemon);
-    oneib_daemon_tell_role(daemon);
+    oneib_node_grants_receive(daemon);
+    oneib_node_grants_send_role(daemon);
     oneib_oned_check_stream(daemon);
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
     oneib_fencing_keep_closed(daemon);
     struct oneib_due due = oneib_poll_schedule_due(&daemon->schedule, oneib_now_ms());
-    due.nodes = oneib_daemon_grants_due(daemon);
+    due.nodes = oneib_node_grants_is_due(daemon);
     due.fences = oneib_fencing_is_due(daemon);
     due.places = oneib_host_ports_are_due(daemon);
     oneib_poll_schedule_put_off(&daemon->schedule, oneib_now_ms(), &due);
@@ -349,7 +318,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
             oneib_daemon_watch_sm(daemon);
         return 0;
     }
-    oneib_daemon_write_heard(daemon);
+    oneib_node_grants_write_reports(daemon);
     oneib_qos_check_write_links(daemon);
     if (oneib_host_updates_remain(daemon->host_updates))
         write_remaining_hosts(daemon);

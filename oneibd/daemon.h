@@ -22,20 +22,16 @@
 #include "oneibd/daemon_hosts.h"
 #include "oneibd/daemon_report.h"
 #include "oneibd/fencing.h"
-#include "oneibd/host_keys.h"
 #include "oneibd/host_ports.h"
 #include "oneibd/http.h"
-#include "oneibd/identity.h"
 #include "oneibd/metrics.h"
-#include "oneibd/node_server.h"
-#include "oneibd/nodes.h"
+#include "oneibd/node_grants.h"
 #include "oneibd/notify.h"
 #include "oneibd/oned.h"
 #include "oneibd/poll_schedule.h"
 #include "oneibd/qos_check.h"
 #include "oneibd/registration.h"
 #include "oneibd/timers.h"
-#include "oneibd/unexpected_vfs.h"
 #include "opennebula/credentials.h"
 #include "opennebula/one_client.h"
 #include "sync/sync.h"
@@ -53,8 +49,8 @@ struct oneib_daemon {
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
-    struct oneib_node_server *post; /* to and from nodes */
     struct oneib_oned *oned;
+    struct oneib_node_grants *node_grants;
     struct oneib_registration *registration;
     struct oneib_host_updates *host_updates;
     struct oneib_host_ports *host_ports;
@@ -76,25 +72,12 @@ struct oneib_daemon {
     bool file_is_ahead; /* it was written, and whether the fabric follows it is not known */
     bool insisting;     /* what is being put into force is in the file already */
     bool settled; /* what was computed last is in force, as far as opensm can bring it there */
-    struct oneib_nodes nodes;           /* what they have said and were sent */
-    struct oneib_identities identities; /* whom the post hears */
-    struct oneib_ledger pins;           /* what the ledger said when it could be read last */
-    struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
-    struct oneib_findings grant_findings;
-    struct oneib_unexpected_vfs strays; /* of what nodes report */
-    size_t strays_said;
-    double granted_ms;         /* when grants were computed last */
-    double reports_not_before; /* when nodes' reports may be written to their file */
-    size_t cut_off;            /* hosts that were named as cut off then */
-    bool ports_are_new;        /* the fabric was read in this turn */
-    bool gated; /* snapshot.desired.table lacks, or still has, what waits for nodes */
+    bool ports_are_new;            /* the fabric was read in this turn */
     struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
     double subnet_read_ms;         /* when snapshot.subnet was read last */
     bool is_computed;              /* snapshot.desired belongs to the current snapshot.cloud */
     bool wanted_known;             /* the desired table has passed the gate: */
     struct oneib_partition_table wanted; /* the table before the gate */
-    bool has_heard;                      /* nodes have had time to report since the start */
-    bool keys_wait;                      /* IB_KEYS of some are left to the next turn */
 };
 
 /* Reads the configuration, takes the daemon's lock, opens what must be there. On failure nothing
@@ -119,29 +102,6 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
  * ports. */
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
 
-/* grants.c. Of what oned says that hosts may hold what is believed, before anything is computed by
- * it. */
-void oneib_daemon_settle_keys(struct oneib_daemon *daemon);
-/* Takes what nodes have said; true when somebody waits for that. */
-bool oneib_daemon_hear(struct oneib_daemon *daemon);
-/* Whether the host's node has said, since somebody asked to lift this fence, that it has nothing.
- */
-bool oneib_daemon_has_nothing(const struct oneib_daemon *daemon,
-                              const struct oneib_ledger_fence *fence);
-/* Whether a turn is due by what nodes have said, or not said; milliseconds until that is to be
- * asked again. */
-bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
-double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise);
-/* What nodes are told of this daemon with each sign of life. */
-void oneib_daemon_tell_role(struct oneib_daemon *daemon);
-/* Serials of IB_KEYS, into the ledger: by the writer, every few seconds at most. */
-void oneib_daemon_note_key_serials(struct oneib_daemon *daemon);
-/* A turn's part: sends lists, and leaves in snapshot.desired.table what may be put into force now.
- */
-int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
-/* Its service was not heard for a minute. */
-bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
-
 /* Writes the mark of the ledger (sync/ledger_mark.h). */
 void oneib_daemon_note_ledger(struct oneib_daemon *daemon);
 /* daemon_ledger.c: puts `next` into the ledger's place. After a failure, and where somebody else has
@@ -151,9 +111,6 @@ int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledg
                             struct oneib_error *err);
 int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                               bool *written, struct oneib_error *err);
-
-/* daemon_heard.c: writes what nodes have reported to its file (sync/heard.h), where that is due. */
-void oneib_daemon_write_heard(struct oneib_daemon *daemon);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);

@@ -35,14 +35,15 @@ bool oneib_daemon_can_answer(const struct oneib_daemon *daemon)
 
 static void list_nodes(const struct oneib_daemon *daemon, struct oneib_heard *heard)
 {
-    struct oneib_node_snapshot *said = oneib_nodes_said(&daemon->nodes, oneib_now_ms());
-    heard->count = daemon->nodes.count;
+    const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
+    struct oneib_node_snapshot *said = oneib_nodes_said(nodes, oneib_now_ms());
+    heard->count = nodes->count;
     heard->nodes = oneib_alloc(heard->count + 1, sizeof *heard->nodes);
     for (size_t i = 0; i < heard->count; i++)
         heard->nodes[i] = (struct oneib_heard_node){
             .host_id = said[i].host_id,
             .state = said[i].state,
-            .records = daemon->nodes.items[i].records,
+            .records = nodes->items[i].records,
             .record_count = said[i].record_count,
         };
     free(said);
@@ -63,7 +64,7 @@ static void collect(struct oneib_daemon *daemon, const struct oneib_command_requ
     list_nodes(daemon, &material->heard);
     oneib_findings_copy(&daemon->snapshot.findings, 0, &material->findings);
     oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &material->findings);
-    oneib_findings_copy(&daemon->grant_findings, 0, &material->findings);
+    oneib_findings_copy(oneib_node_grants_findings(daemon->node_grants), 0, &material->findings);
     oneib_findings_sort(&material->findings);
     material->view = (struct oneib_view){
         .config = &daemon->config,

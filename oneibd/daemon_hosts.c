@@ -193,7 +193,7 @@ static bool has_urgent_work(struct oneib_daemon *daemon, double began)
 {
     return oneib_signals_waiting() ||
            (oneib_now_ms() - began > SLICE_MS &&
-            (oneib_oned_receive_events(daemon) || oneib_daemon_hear(daemon)));
+            (oneib_oned_receive_events(daemon) || oneib_node_grants_receive(daemon)));
 }
 
 /* The scheduler places no VM where no VF opens, nor for a VF that a domain has without OpenNebula
@@ -204,11 +204,11 @@ static void subtract_unusable(const struct oneib_daemon *daemon,
     for (size_t i = 0; i < attributes->count; i++) {
         struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
-        const bool is_unusable = oneib_daemon_is_cut_off(daemon, item->host_id) ||
+        const bool is_unusable = oneib_node_grants_is_cut_off(daemon->node_grants, item->host_id) ||
                                  oneib_ledger_fence(&daemon->snapshot.kept.ledger, item->host_id);
-        const size_t unusable = is_unusable
-                                    ? item->vfs_free
-                                    : oneib_unexpected_vfs_of_host(&daemon->strays, item->host_id);
+        const size_t unusable =
+            is_unusable ? item->vfs_free
+                        : oneib_node_grants_unexpected_vfs(daemon->node_grants, item->host_id);
         if (!host || unusable == 0)
             continue;
         item->vfs_free -= unusable < item->vfs_free ? (uint32_t)unusable : item->vfs_free;
@@ -240,8 +240,9 @@ static int write_all(struct oneib_daemon *daemon, const struct oneib_hosts_attri
 static void compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes)
 {
     const struct oneib_leaves *leaves = &daemon->host_updates->leaves;
-    struct oneib_node_snapshot *reports = oneib_nodes_said(&daemon->nodes, oneib_now_ms());
-    const struct oneib_node_table table = {reports, daemon->nodes.count};
+    const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
+    struct oneib_node_snapshot *reports = oneib_nodes_said(nodes, oneib_now_ms());
+    const struct oneib_node_table table = {reports, nodes->count};
     oneib_host_attributes_compute(&daemon->snapshot.cloud, &table, leaves->items, leaves->count,
                                   attributes);
     free(reports);

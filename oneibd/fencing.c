@@ -120,7 +120,7 @@ static void list_empty(const struct oneib_daemon *daemon, const struct oneib_led
                        struct reading *reading)
 {
     for (size_t i = 0; i < ledger->fence_count; i++) {
-        if (!oneib_daemon_has_nothing(daemon, &ledger->fences[i]))
+        if (!oneib_node_grants_has_nothing(daemon->node_grants, &ledger->fences[i]))
             continue;
         ONEIB_APPEND(reading->empty, reading->empty_count, reading->empty_capacity,
                      ledger->fences[i].host_id);

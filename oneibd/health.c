@@ -55,7 +55,8 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
 
 static void count_dropped(struct oneib_daemon *daemon)
 {
-    const struct oneib_grants_counts counts = oneib_node_server_counts(daemon->post);
+    const struct oneib_grants_counts counts =
+        oneib_node_server_counts(oneib_node_grants_server(daemon->node_grants));
     daemon->metrics.node_keys_refused = counts.refused_keys;
     daemon->metrics.node_messages_malformed = counts.malformed;
     daemon->metrics.node_messages_flooding = counts.flooding;

@@ -92,7 +92,7 @@ static void note_refused(struct oneib_daemon *daemon, const struct oneib_node *n
                          oneib_guid guid, const char *problem, uint32_t other)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    struct oneib_findings *findings = &daemon->grant_findings;
+    struct oneib_findings *findings = oneib_node_grants_findings(daemon->node_grants);
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
     if (other != ONEIB_NO_ID)
         oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, other);
@@ -109,9 +109,10 @@ static void note_refused(struct oneib_daemon *daemon, const struct oneib_node *n
 static void note_changed(struct oneib_daemon *daemon, const struct oneib_node *node,
                          const struct oneib_hca_port *reported, const struct oneib_hca_port *known)
 {
-    oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
+    struct oneib_findings *findings = oneib_node_grants_findings(daemon->node_grants);
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
     oneib_findings_note(
-        &daemon->grant_findings, ONEIB_FINDING_PORT_CHANGED,
+        findings, ONEIB_FINDING_PORT_CHANGED,
         "%s: its oneib-node reports port 0x%016" PRIx64
         " as %s:%u with driver %s, and the ledger has %s:%u with driver %s, which stays in force",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
@@ -123,7 +124,7 @@ static void note_changed(struct oneib_daemon *daemon, const struct oneib_node *n
 static void note_too_many(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
     oneib_findings_note(
-        &daemon->grant_findings, ONEIB_FINDING_PORTS_MANY,
+        oneib_node_grants_findings(daemon->node_grants), ONEIB_FINDING_PORTS_MANY,
         "%s: its oneib-node has reported more than %d ports over time: no other port is used",
         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
         ONEIB_HOST_PORTS_MAX);
@@ -149,7 +150,7 @@ ONEIB_ORDER_BY(compare_claims, struct claim, guid, host_id);
 
 static void list_claims(struct pinning *pinning, double now)
 {
-    const struct oneib_nodes *nodes = &pinning->daemon->nodes;
+    const struct oneib_nodes *nodes = oneib_node_grants_nodes(pinning->daemon->node_grants);
     for (size_t i = 0; i < nodes->count; i++) {
         size_t count;
         const struct oneib_hca_port *ports = oneib_node_ports(&nodes->items[i], now, &count);
@@ -300,7 +301,7 @@ static int pin_ports_of(struct pinning *pinning, struct oneib_node *node, double
 
 static int pin_all(struct pinning *pinning, struct oneib_error *err)
 {
-    struct oneib_nodes *nodes = &pinning->daemon->nodes;
+    struct oneib_nodes *nodes = oneib_node_grants_nodes(pinning->daemon->node_grants);
     const double now = oneib_now_ms();
     list_claims(pinning, now);
     for (size_t i = 0; i < nodes->count; i++) {

@@ -22,7 +22,7 @@ void oneib_host_ports_free(struct oneib_host_ports *ports);
 /* The policy as far as it decides whose a port is. Borrows from the configuration. */
 struct oneib_policy oneib_daemon_port_policy(const struct oneib_daemon *daemon);
 /* Puts the ports that nodes report into the ledger: by the writer. Adds port-anothers, port-changed
- * and ports-many to grant_findings. */
+ * and ports-many to those of node_grants.h. */
 int oneib_host_ports_pin(struct oneib_daemon *daemon, struct oneib_error *err);
 
 /* Whether places are to be found although nothing has changed: a cable that is moved changes

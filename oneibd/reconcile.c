@@ -44,9 +44,10 @@ static bool has_better_to_do(void *context, double waited_ms)
         return true;
     if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_fencing_is_due(daemon))
         return true;
-    const bool nodes_wait = oneib_daemon_hear(daemon);
+    const bool nodes_wait = oneib_node_grants_receive(daemon);
     return waited_ms > PATIENCE_WITH_PORTS_MS &&
-           (oneib_oned_receive_events(daemon) || nodes_wait || daemon->keys_wait);
+           (oneib_oned_receive_events(daemon) || nodes_wait ||
+            oneib_node_grants_have_unwritten_keys(daemon->node_grants));
 }
 
 static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
@@ -105,7 +106,7 @@ static void report(struct oneib_daemon *daemon, const struct oneib_verification 
     oneib_findings_copy(&daemon->snapshot.findings, 0, &now);
     oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now);
     oneib_host_updates_add_findings(daemon->host_updates, &now);
-    oneib_findings_copy(&daemon->grant_findings, 0, &now);
+    oneib_findings_copy(oneib_node_grants_findings(daemon->node_grants), 0, &now);
     oneib_registration_add_findings(daemon->registration, &now);
     oneib_host_ports_add_findings(daemon->host_ports, &now);
     oneib_fencing_add_findings(daemon->fencing, &now);
@@ -171,7 +172,8 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
     daemon->owns_file = true;
-    oneib_audit_log_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated);
+    oneib_audit_log_follow(&daemon->trail, &daemon->snapshot, changes, fresh,
+                           oneib_node_grants_have_deferred(daemon->node_grants));
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
     check_qos(daemon, result, subnet_is_new);
@@ -190,8 +192,9 @@ static void take_reports(struct oneib_daemon *daemon)
     oneib_vports_forget_reports(&snapshot->vports);
     if (!oneib_vports_are_wanted(&daemon->config))
         return;
-    for (size_t i = 0; i < daemon->nodes.count; i++) {
-        const struct oneib_node *node = &daemon->nodes.items[i];
+    const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct oneib_node *node = &nodes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&snapshot->cloud, node->identity.host_id);
         if (host && oneib_node_is_heard(oneib_node_state(node, now)))
             oneib_vports_report(&snapshot->vports, host, node->records, node->record_count);
@@ -219,7 +222,8 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
-            oneib_audit_log_follow(&daemon->trail, snapshot, changes, false, daemon->gated);
+            oneib_audit_log_follow(&daemon->trail, snapshot, changes, false,
+                                   oneib_node_grants_have_deferred(daemon->node_grants));
         return -1;
     }
     daemon->file_is_ahead = false;
@@ -291,7 +295,7 @@ static void note_hold(struct oneib_daemon *daemon)
 static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
-    oneib_daemon_settle_keys(daemon);
+    oneib_node_grants_verify_keys(daemon);
     daemon->wanted_known = false;
     daemon->is_computed =
         oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) == 0;
@@ -384,7 +388,7 @@ static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     return oneib_apply_refuses(&daemon->snapshot, may_restore(daemon))
                ? 0
-               : oneib_daemon_grant(daemon, err);
+               : oneib_node_grants_update(daemon, err);
 }
 
 /* Whoever has lost something hears of it whatever the fabric is like. Why that could not be read is
@@ -530,7 +534,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     int lock;
     if (due->nodes)
         oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS);
-    daemon->keys_wait = false; /* a turn that fails has its retry */
+    oneib_node_grants_begin_turn(daemon->node_grants);
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
             oneib_poll_schedule_events_taken(&daemon->schedule);

@@ -148,7 +148,7 @@ bool oneib_registration_update(struct oneib_daemon *daemon)
     struct oneib_ledger_daemon entry;
     oneib_autoledger struct oneib_ledger next = {0};
     *error = (struct oneib_error){0};
-    oneib_node_server_keys(daemon->post, &entry);
+    oneib_node_server_keys(oneib_node_grants_server(daemon->node_grants), &entry);
     if (oneib_registration_set_address(&daemon->config, registration->host_name, &entry, error) <
             0 ||
         !may_write(daemon) || oneib_registration_stands(ledger, &entry))

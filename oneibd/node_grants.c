@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What nodes are told that they may open, and what may be put into force meanwhile:
- * docs/design/grants.md. */
+#include "oneibd/node_grants.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -8,157 +7,275 @@
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"
+#include "oneibd/host_keys.h"
+#include "oneibd/identity.h"
 #include "oneibd/signals.h"
+#include "oneibd/unexpected_vfs.h"
 #include "opennebula/documents.h"
 #include "sm/kind.h"
+#include "sync/heard.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* At the start: how long nodes have time to say which lists they follow and what they have. */
+/* At the start: how long nodes have time to report which lists they follow and what they have. */
 #define FIRST_REPORTS_MS 2000.0
-/* News for which nobody waits. */
 /* How long IB_KEYS are written in one turn. */
 #define KEYS_SLICE_MS 1000.0
+/* Between two turns for reports that are not waited for. */
 #define LATER_MS 1000.0
-/* How often serials of IB_KEYS are written into the ledger. */
+/* Between two writings of serials of IB_KEYS into the ledger. */
 #define SERIALS_MS 5000.0
-/* Since when a host is one that is cut off: a finding, and not for the scheduler. */
+/* A host whose node was not heard for so long is cut off: a finding, and the scheduler places no VM
+ * there. */
 #define CUT_OFF_MS 60000.0
+/* Between two writings of the reports' file, which takes at most that part of the time. */
+#define REPORTS_FILE_MS 1000.0
+#define REPORTS_FILE_SHARE 50
 
-/* ---- hearing --------------------------------------------------------------------------------- */
+struct oneib_node_grants {
+    struct oneib_node_server *server;
+    struct oneib_nodes nodes;           /* what they have reported and were sent */
+    struct oneib_identities identities; /* whom the server accepts */
+    bool has_awaited_reports;           /* nodes have had time to report since the start */
+    struct oneib_ledger pins;           /* the ledger as it could be read last */
+    struct oneib_host_keys host_keys;   /* what is believed of IB_KEYS */
+    struct oneib_findings findings;
+    struct oneib_unexpected_vfs unexpected_vfs;
+    size_t reported_unexpected; /* of those, in the last turn */
+    size_t reported_cut_off;    /* hosts that were cut off, in the last turn */
+    double updated_ms;          /* when grants were computed last */
+    double file_not_before;     /* when the reports' file may be written */
+    bool have_deferred, have_unwritten_keys;
+};
 
-static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
-                      const struct oneib_node_server_item *item)
+static bool is_same_server(const struct oneib_config *a, const struct oneib_config *b)
+{
+    return strcmp(a->daemon.grants, b->daemon.grants) == 0 &&
+           strcmp(a->daemon.key, b->daemon.key) == 0;
+}
+
+struct oneib_node_grants *oneib_node_grants_open(const struct oneib_config *config,
+                                                 const struct oneib_config *before,
+                                                 struct oneib_error *err)
+{
+    struct oneib_node_grants *grants = oneib_alloc(1, sizeof *grants);
+    if (before && is_same_server(config, before))
+        return grants;
+    grants->server = oneib_node_server_open(config->daemon.grants, config->daemon.key, err);
+    if (!grants->server) {
+        free(grants);
+        return NULL;
+    }
+    grants->nodes.instance = oneib_node_server_instance(grants->server);
+    return grants;
+}
+
+void oneib_node_grants_close(struct oneib_node_grants *grants)
+{
+    if (!grants)
+        return;
+    oneib_node_server_close(grants->server);
+    oneib_nodes_clear(&grants->nodes);
+    oneib_identities_clear(&grants->identities);
+    oneib_ledger_clear(&grants->pins);
+    oneib_host_keys_clear(&grants->host_keys);
+    oneib_findings_clear(&grants->findings);
+    oneib_unexpected_vfs_clear(&grants->unexpected_vfs);
+    free(grants);
+}
+
+void oneib_node_grants_take_over(struct oneib_node_grants *grants, struct oneib_node_grants *before)
+{
+    if (!grants->server) {
+        grants->server = before->server;
+        grants->nodes = before->nodes;
+        grants->identities = before->identities;
+        grants->has_awaited_reports = before->has_awaited_reports;
+        before->server = NULL;
+        before->nodes = (struct oneib_nodes){0};
+        before->identities = (struct oneib_identities){0};
+    }
+    grants->pins = before->pins;
+    before->pins = (struct oneib_ledger){0};
+    grants->host_keys = before->host_keys;
+    before->host_keys = (struct oneib_host_keys){0};
+}
+
+struct oneib_node_server *oneib_node_grants_server(const struct oneib_node_grants *grants)
+{
+    return grants->server;
+}
+
+struct oneib_nodes *oneib_node_grants_nodes(struct oneib_node_grants *grants)
+{
+    return &grants->nodes;
+}
+
+struct oneib_findings *oneib_node_grants_findings(struct oneib_node_grants *grants)
+{
+    return &grants->findings;
+}
+
+size_t oneib_node_grants_unexpected_vfs(const struct oneib_node_grants *grants, uint32_t host_id)
+{
+    return oneib_unexpected_vfs_of_host(&grants->unexpected_vfs, host_id);
+}
+
+bool oneib_node_grants_have_deferred(const struct oneib_node_grants *grants)
+{
+    return grants->have_deferred;
+}
+
+bool oneib_node_grants_have_unwritten_keys(const struct oneib_node_grants *grants)
+{
+    return grants->have_unwritten_keys;
+}
+
+void oneib_node_grants_begin_turn(struct oneib_node_grants *grants)
+{
+    grants->have_unwritten_keys = false; /* a turn that fails has its retry */
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void receive_item(struct oneib_daemon *daemon, struct oneib_node *node,
+                         const struct oneib_node_server_item *item)
 {
     const double now = oneib_now_ms();
     if (!item->report && oneib_node_may_want(node, now))
         oneib_oned_queue_vm(daemon, item->want.vm_id);
     else if (item->report)
-        oneib_nodes_hear(&daemon->nodes, node, item->report, now);
+        oneib_nodes_hear(&daemon->node_grants->nodes, node, item->report, now);
 }
 
-bool oneib_daemon_hear(struct oneib_daemon *daemon)
+bool oneib_node_grants_receive(struct oneib_daemon *daemon)
 {
     struct oneib_node_server_item item;
-    while (oneib_node_server_take(daemon->post, &item)) {
-        struct oneib_node *node = oneib_nodes_of_key(&daemon->nodes, item.key);
+    while (oneib_node_server_take(daemon->node_grants->server, &item)) {
+        struct oneib_node *node = oneib_nodes_of_key(&daemon->node_grants->nodes, item.key);
         if (node)
-            hear_item(daemon, node, &item);
+            receive_item(daemon, node, &item);
         free(item.report);
     }
-    return oneib_nodes_news(&daemon->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
+    return oneib_nodes_news(&daemon->node_grants->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
 }
 
-/* ---- who is cut off -------------------------------------------------------------------------- */
+/* ---- hosts that are cut off ------------------------------------------------------------------ */
 
-bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id)
+bool oneib_node_grants_is_cut_off(const struct oneib_node_grants *grants, uint32_t host_id)
 {
-    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host_id);
+    const struct oneib_node *node = oneib_nodes_of_host(&grants->nodes, host_id);
     return node && oneib_node_unheard_ms(node, oneib_now_ms()) >= CUT_OFF_MS;
 }
 
-static size_t count_cut_off(const struct oneib_daemon *daemon)
+static size_t count_cut_off(const struct oneib_node_grants *grants)
 {
     size_t count = 0;
-    for (size_t i = 0; i < daemon->nodes.count; i++)
-        count += oneib_daemon_is_cut_off(daemon, daemon->nodes.items[i].identity.host_id);
+    for (size_t i = 0; i < grants->nodes.count; i++)
+        count += oneib_node_grants_is_cut_off(grants, grants->nodes.items[i].identity.host_id);
     return count;
 }
 
-static void note_doubled(struct oneib_daemon *daemon, const struct oneib_node *node)
+static void note_key_twice(struct oneib_daemon *daemon, const struct oneib_node *node)
 {
     if (!oneib_node_is_doubled(node, oneib_now_ms()))
         return;
-    oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_NODE_KEY_TWICE,
+    oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_NODE_KEY_TWICE,
                         "%s: two machines report with its key of oneib-node's: neither counts",
                         oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
 }
 
-/* By what each node has reported last. */
-static uint64_t count_unseen(const struct oneib_daemon *daemon)
+/* As each node has reported last. */
+static uint64_t count_unread_virtual_ports(const struct oneib_daemon *daemon)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < daemon->nodes.count; i++)
-        count += daemon->nodes.items[i].unseen;
+    for (size_t i = 0; i < daemon->node_grants->nodes.count; i++)
+        count += daemon->node_grants->nodes.items[i].unseen;
     return count;
 }
 
 static void note_cut_off(struct oneib_daemon *daemon)
 {
-    daemon->cut_off = count_cut_off(daemon);
-    daemon->metrics.nodes = daemon->nodes.count;
-    daemon->metrics.nodes_cut_off = daemon->cut_off;
-    daemon->metrics.virtual_ports_unread = count_unseen(daemon);
-    for (size_t i = 0; i < daemon->nodes.count; i++) {
-        const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
-        note_doubled(daemon, &daemon->nodes.items[i]);
-        if (oneib_daemon_is_cut_off(daemon, host_id))
-            oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_NODE_SILENT,
+    daemon->node_grants->reported_cut_off = count_cut_off(daemon->node_grants);
+    daemon->metrics.nodes = daemon->node_grants->nodes.count;
+    daemon->metrics.nodes_cut_off = daemon->node_grants->reported_cut_off;
+    daemon->metrics.virtual_ports_unread = count_unread_virtual_ports(daemon);
+    for (size_t i = 0; i < daemon->node_grants->nodes.count; i++) {
+        const uint32_t host_id = daemon->node_grants->nodes.items[i].identity.host_id;
+        note_key_twice(daemon, &daemon->node_grants->nodes.items[i]);
+        if (oneib_node_grants_is_cut_off(daemon->node_grants, host_id))
+            oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_NODE_SILENT,
                                 "%s: its oneib-node has not been heard for a minute",
                                 oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text);
     }
 }
 
-/* ---- when ------------------------------------------------------------------------------------ */
+/* ---- when a turn is due ---------------------------------------------------------------------- */
 
-/* What came off the last port in the turn before may be given now, and nothing else says so. */
-static bool waits_for_rest(const struct oneib_daemon *daemon)
+/* A key that came off the last port in the turn before may be released now, and no event says so. */
+static bool waits_for_quarantine(const struct oneib_daemon *daemon)
 {
     return daemon->config.one.writer && daemon->snapshot.desired.wishes_at_rest > 0;
 }
 
-bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
+bool oneib_node_grants_is_due(const struct oneib_daemon *daemon)
 {
+    const struct oneib_node_grants *grants = daemon->node_grants;
     const double now = oneib_now_ms();
     if (!daemon->has_cloud)
         return false;
-    const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
-    return news == ONEIB_NODES_NOW || daemon->keys_wait ||
+    const enum oneib_nodes_news news = oneib_nodes_news(&grants->nodes, now);
+    return news == ONEIB_NODES_NOW || grants->have_unwritten_keys ||
            oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS, now) ||
-           count_cut_off(daemon) != daemon->cut_off ||
-           oneib_unexpected_vfs_lasting(&daemon->strays, now) != daemon->strays_said ||
-           ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
-            now - daemon->granted_ms >= LATER_MS);
+           count_cut_off(grants) != grants->reported_cut_off ||
+           oneib_unexpected_vfs_lasting(&grants->unexpected_vfs, now) !=
+               grants->reported_unexpected ||
+           ((news == ONEIB_NODES_LATER || waits_for_quarantine(daemon)) &&
+            now - grants->updated_ms >= LATER_MS);
 }
 
-double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise)
+double oneib_node_grants_wait(const struct oneib_daemon *daemon, double otherwise)
 {
     const double now = oneib_now_ms();
-    double wait = daemon->keys_wait ? 0 : oneib_nodes_wait(&daemon->nodes, now, otherwise);
-    const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
-    if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
+    double wait = daemon->node_grants->have_unwritten_keys
+                      ? 0
+                      : oneib_nodes_wait(&daemon->node_grants->nodes, now, otherwise);
+    const bool later = oneib_nodes_news(&daemon->node_grants->nodes, now) != ONEIB_NODES_NOTHING;
+    if ((later || waits_for_quarantine(daemon)) && wait > LATER_MS)
         wait = LATER_MS;
     return wait;
 }
 
-/* ---- who is believed ------------------------------------------------------------------------- */
+/* ---- whose keys are believed ----------------------------------------------------------------- */
 
-/* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
-static void remember_pins(struct oneib_daemon *daemon)
+/* While the ledger is lost hosts keep their keys: damaging it pins no other. */
+static void keep_pins(struct oneib_daemon *daemon)
 {
     const struct oneib_ledger *now = &daemon->snapshot.kept.ledger;
     struct oneib_ledger pins;
-    if (daemon->snapshot.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
+    if (daemon->snapshot.ledger_lost || oneib_ledger_equal(now, &daemon->node_grants->pins))
         return;
     oneib_ledger_copy(now, &pins);
-    oneib_ledger_clear(&daemon->pins);
-    daemon->pins = pins;
+    oneib_ledger_clear(&daemon->node_grants->pins);
+    daemon->node_grants->pins = pins;
 }
 
-static void believe(struct oneib_daemon *daemon)
+static void update_identities(struct oneib_daemon *daemon)
 {
     struct oneib_identities identities;
-    remember_pins(daemon);
-    oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
-                          &identities, &daemon->grant_findings);
-    const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
-    if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
-        oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms());
-        oneib_node_server_admit(daemon->post, &identities);
+    keep_pins(daemon);
+    oneib_identities_find(&daemon->snapshot.cloud, &daemon->node_grants->pins,
+                          daemon->snapshot.ledger_lost, &identities,
+                          &daemon->node_grants->findings);
+    /* At the start the server waits for them, even for none. */
+    if (!daemon->node_grants->has_awaited_reports ||
+        !oneib_identities_equal(&identities, &daemon->node_grants->identities)) {
+        oneib_nodes_believe(&daemon->node_grants->nodes, &identities, oneib_now_ms());
+        oneib_node_server_admit(daemon->node_grants->server, &identities);
     }
-    oneib_identities_clear(&daemon->identities);
-    daemon->identities = identities;
+    oneib_identities_clear(&daemon->node_grants->identities);
+    daemon->node_grants->identities = identities;
 }
 
 static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
@@ -170,7 +287,7 @@ static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
     return port ? port->lid : 0;
 }
 
-void oneib_daemon_tell_role(struct oneib_daemon *daemon)
+void oneib_node_grants_send_role(struct oneib_daemon *daemon)
 {
     const bool is_here =
         daemon->sm == ONEIB_SM_MASTER && !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
@@ -182,22 +299,24 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon)
     };
     if (daemon->has_cloud)
         oneib_node_server_set_role(
-            daemon->post, &role,
+            daemon->node_grants->server, &role,
             oneib_snapshot_age_of_lists(oneib_oned_snapshot_age(daemon->oned)));
 }
 
-/* What nodes have open is asked for before anything is decided that may take it from them. */
+/* Nodes report what they have open before anything is decided that may take it from them. */
 static void await_first_reports(struct oneib_daemon *daemon)
 {
     const double end = oneib_now_ms() + FIRST_REPORTS_MS;
-    while (!daemon->has_heard && oneib_nodes_unheard(&daemon->nodes) > 0 && oneib_now_ms() < end &&
+    while (!daemon->node_grants->has_awaited_reports &&
+           oneib_nodes_unheard(&daemon->node_grants->nodes) > 0 && oneib_now_ms() < end &&
            !oneib_signals_waiting()) {
-        struct pollfd descriptor = {.fd = oneib_node_server_fd(daemon->post), .events = POLLIN};
+        struct pollfd descriptor = {.fd = oneib_node_server_fd(daemon->node_grants->server),
+                                    .events = POLLIN};
         oneib_signals_poll(&descriptor, 1, end - oneib_now_ms());
-        oneib_daemon_hear(daemon);
+        oneib_node_grants_receive(daemon);
         oneib_daemon_alive(daemon);
     }
-    daemon->has_heard = true;
+    daemon->node_grants->has_awaited_reports = true;
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -207,25 +326,25 @@ struct snapshots {
     size_t count;
 };
 
-/* A host whose service has no key that is believed: nobody knows what it has open. */
-static struct oneib_node_snapshot nothing_known(uint32_t host_id)
+/* A host whose node has no key that is believed: what it has open is not known. */
+static struct oneib_node_snapshot unknown_node(uint32_t host_id)
 {
     return (struct oneib_node_snapshot){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
-static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots)
+static void read_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_node_snapshot *known;
     size_t next = 0;
-    oneib_nodes_read(&daemon->nodes, oneib_now_ms(), &known);
+    oneib_nodes_read(&daemon->node_grants->nodes, oneib_now_ms(), &known);
     *snapshots =
         (struct snapshots){.items = oneib_alloc(cloud->host_count + 1, sizeof *snapshots->items)};
     for (size_t i = 0; i < cloud->host_count; i++) {
         const bool is_known =
-            next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
+            next < daemon->node_grants->nodes.count && known[next].host_id == cloud->hosts[i].id;
         snapshots->items[snapshots->count] =
-            is_known ? known[next] : nothing_known(cloud->hosts[i].id);
+            is_known ? known[next] : unknown_node(cloud->hosts[i].id);
         /* Its reports do not count: nothing on the host reaches the fabric. */
         if (oneib_fence_holds(&daemon->snapshot.kept.ledger, cloud->hosts[i].id))
             snapshots->items[snapshots->count] = oneib_node_of_fenced_host(cloud->hosts[i].id);
@@ -234,7 +353,7 @@ static void look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapsho
     }
 }
 
-/* ---- keys that a host may hold --------------------------------------------------------------- */
+/* ---- IB_KEYS: keys that a host may hold ------------------------------------------------------ */
 
 static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
 {
@@ -244,12 +363,12 @@ static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
     return false;
 }
 
-/* own: room for this daemon's keys. A ledger that is lost forgets no host. */
-static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
+/* own: room for this daemon's keys. Without a ledger no host is forgotten. */
+static struct oneib_host_keys_trust key_trust(const struct oneib_daemon *daemon,
                                               struct oneib_ledger_daemon *own)
 {
     const struct oneib_kept_ledger *kept = &daemon->snapshot.kept;
-    oneib_node_server_keys(daemon->post, own);
+    oneib_node_server_keys(daemon->node_grants->server, own);
     return (struct oneib_host_keys_trust){
         .ledger = kept->state == ONEIB_LEDGER_READ ? &kept->ledger : NULL,
         .sign = own->sign,
@@ -257,16 +376,16 @@ static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
     };
 }
 
-void oneib_daemon_settle_keys(struct oneib_daemon *daemon)
+void oneib_node_grants_verify_keys(struct oneib_daemon *daemon)
 {
     struct oneib_ledger_daemon own;
-    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
-    oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->snapshot.cloud);
+    const struct oneib_host_keys_trust trust = key_trust(daemon, &own);
+    oneib_host_keys_settle_all(&daemon->node_grants->host_keys, &trust, &daemon->snapshot.cloud);
 }
 
 static void note_keys_full(struct oneib_daemon *daemon, const struct oneib_host *host, size_t count)
 {
-    oneib_findings_note(&daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_FULL,
+    oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_HOST_KEYS_FULL,
                         "%s may hold %zu P_Keys, and IB_KEYS has room for %d: no other one is "
                         "granted there until its oneib-node has given some back",
                         oneib_host_called(host->id, host->name).text, count, ONEIB_HOST_KEYS_MAX);
@@ -282,11 +401,12 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     }
     struct oneib_error failure;
     struct oneib_ledger_daemon own;
-    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    const struct oneib_host_keys_trust trust = key_trust(daemon, &own);
     char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
     oneib_node_server_seal_keys(
-        daemon->post, host->id,
-        oneib_host_keys_next_serial(&daemon->host_keys, trust.ledger, host->id), keys, count, seal);
+        daemon->node_grants->server, host->id,
+        oneib_host_keys_next_serial(&daemon->node_grants->host_keys, trust.ledger, host->id), keys,
+        count, seal);
     const int32_t vfs_free = oneib_host_updates_vfs_free(daemon, host->id);
     oneib_signals_allow();
     const int status =
@@ -311,13 +431,13 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     memcpy(host->keys_seal, seal, sizeof seal);
     if (vfs_free >= 0)
         host->vfs_free = vfs_free;
-    oneib_host_keys_wrote(&daemon->host_keys, &trust, host);
+    oneib_host_keys_wrote(&daemon->node_grants->host_keys, &trust, host);
     return 0;
 }
 
-/* What was written before can be written again by any sender of a monitoring message, and a daemon
- * that starts knows only the ledger. No host or VM waits for this. */
-void oneib_daemon_note_key_serials(struct oneib_daemon *daemon)
+/* An older value can be written again by any sender of a monitoring message, and a daemon that starts
+ * knows only the ledger's serials. No host or VM waits for this. */
+void oneib_node_grants_write_key_serials(struct oneib_daemon *daemon)
 {
     oneib_autoledger struct oneib_ledger next = {0};
     struct oneib_error failure;
@@ -327,7 +447,7 @@ void oneib_daemon_note_key_serials(struct oneib_daemon *daemon)
         !oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_KEY_SERIALS, now))
         return;
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next);
-    if (!oneib_host_keys_note_serials(&daemon->host_keys, &next))
+    if (!oneib_host_keys_note_serials(&daemon->node_grants->host_keys, &next))
         return;
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_KEY_SERIALS, now + SERIALS_MS);
     if (oneib_daemon_write_ledger(daemon, &next, &written, &failure) < 0)
@@ -358,13 +478,13 @@ static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t lengt
     return status;
 }
 
-/* What the writer has written meanwhile. */
+/* The writer may have written them meanwhile. */
 static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
                            struct oneib_error *err)
 {
     oneib_autofree char *xml = NULL;
     struct oneib_ledger_daemon own;
-    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    const struct oneib_host_keys_trust trust = key_trust(daemon, &own);
     size_t length;
     oneib_signals_allow();
     int status = oneib_one_host(daemon->one, host->id, &xml, &length, err);
@@ -372,7 +492,7 @@ static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
     if (status == 0)
         status = parse_host(daemon, xml, length, host, err);
     if (status == 0)
-        oneib_host_keys_settle(&daemon->host_keys, &trust, host);
+        oneib_host_keys_settle(&daemon->node_grants->host_keys, &trust, host);
     return status < 0 ? oneib_wrap(err, "reading IB_KEYS of %s",
                                    oneib_host_called(host->id, host->name).text)
                       : 0;
@@ -399,7 +519,7 @@ static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size
            (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
 }
 
-/* Of what is written and not wanted what may be another daemon's. */
+/* Adds those that are written and not wanted, and may be another daemon's. */
 static void keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
                         const struct oneib_host *host, oneib_pkey *keys, size_t *count)
 {
@@ -439,15 +559,15 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
     }
 }
 
-static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                             struct oneib_host *host, const struct oneib_node_snapshot *snapshot,
-                             struct oneib_error *err)
+static int update_host_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                            struct oneib_host *host, const struct oneib_node_snapshot *snapshot,
+                            struct oneib_error *err)
 {
     oneib_pkey keys[ONEIB_PKEY_COUNT];
-    struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
+    struct oneib_node *node = oneib_nodes_of_host(&daemon->node_grants->nodes, host->id);
     if (!node || oneib_host_updates_are_paused(daemon->host_updates, host->id) ||
         (host->keys_invalid && !oneib_node_has_told(snapshot)))
-        return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
+        return 0; /* what it may hold is not known: nothing is written that looks as if it were */
     const struct oneib_held_keys before = {
         .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
     const size_t count =
@@ -458,21 +578,21 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
     return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
 }
 
-/* Nodes believe the daemon beside the master SM: where that is not the writer, which may be dead,
- * it adds what it is about to grant. */
-static bool tells_keys(const struct oneib_daemon *daemon)
+/* Nodes believe the daemon beside the master SM: where that is not the writer, which may have failed,
+ * it adds the keys that it is about to grant. */
+static bool may_write_keys(const struct oneib_daemon *daemon)
 {
     return daemon->config.one.writer || daemon->sm == ONEIB_SM_MASTER;
 }
 
-/* Somebody has written it while no daemon was there that remembers what it was. */
+/* It was written while no daemon ran that remembers its value. */
 static void note_unsigned(struct oneib_daemon *daemon)
 {
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written)
             oneib_findings_note(
-                &daemon->grant_findings, ONEIB_FINDING_HOST_KEYS_INVALID,
+                &daemon->node_grants->findings, ONEIB_FINDING_HOST_KEYS_INVALID,
                 "%s: IB_KEYS is not what an oneibd of the ledger has written, so the P_Keys that "
                 "it may hold are unknown: no quarantined P_Key is released",
                 oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text);
@@ -480,17 +600,17 @@ static void note_unsigned(struct oneib_daemon *daemon)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Each time that somebody asks to lift a fence is another question. */
+/* Each request to lift a fence is another question. */
 static uint64_t question_of(const struct oneib_ledger_fence *fence)
 {
     return fence && fence->wish == ONEIB_FENCE_LIFT ? (uint64_t)fence->since << 32 | fence->asked
                                                     : 0;
 }
 
-bool oneib_daemon_has_nothing(const struct oneib_daemon *daemon,
-                              const struct oneib_ledger_fence *fence)
+bool oneib_node_grants_has_nothing(const struct oneib_node_grants *grants,
+                                   const struct oneib_ledger_fence *fence)
 {
-    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, fence->host_id);
+    const struct oneib_node *node = oneib_nodes_of_host(&grants->nodes, fence->host_id);
     const uint64_t question = question_of(fence);
     return node && question != 0 && oneib_node_has_answered(node, question) &&
            oneib_node_has_nothing(node, oneib_now_ms());
@@ -511,20 +631,22 @@ static void send_list(struct oneib_daemon *daemon, const struct oneib_grants *gr
     for (size_t i = 0; granted && host && i < granted->count; i++)
         if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)
             list->items[list->count++] = granted->items[i];
-    oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed);
+    oneib_nodes_list(&daemon->node_grants->nodes, node, list->items, list->count, oneib_now_ms(),
+                     &changed);
     if (changed)
-        oneib_node_server_send(daemon->post, node->identity.key, node->serial, node->sent);
+        oneib_node_server_send(daemon->node_grants->server, node->identity.key, node->serial,
+                               node->sent);
 }
 
 static void send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
     struct oneib_grant_list *list = oneib_alloc(1, sizeof *list);
-    for (size_t i = 0; i < daemon->nodes.count; i++)
-        send_list(daemon, grants, &daemon->nodes.items[i], list);
+    for (size_t i = 0; i < daemon->node_grants->nodes.count; i++)
+        send_list(daemon, grants, &daemon->node_grants->nodes.items[i], list);
     free(list);
 }
 
-/* The passes in which hosts come: what waits for nothing first, what gives keys back last. */
+/* The order of hosts: those whose keys stay first, those that give keys back last. */
 enum keys_pass { KEYS_STAY, KEYS_GAINED, KEYS_RETURNED, KEYS_PASSES };
 
 static enum keys_pass pass_of(struct oneib_daemon *daemon, const struct oneib_grants *grants,
@@ -542,36 +664,37 @@ static enum keys_pass pass_of(struct oneib_daemon *daemon, const struct oneib_gr
     return daemon->config.one.writer && has_keys(host, keys, count) ? KEYS_STAY : KEYS_RETURNED;
 }
 
-/* What a host is about to be sent, oned has to know first: a daemon that starts after this one
- * does not know what this one has sent. Each host is sent its list as soon as oned knows, and
- * not before: what it may hold is computed from the list of before. What is left when the time
- * is over is the next turn's: nodes and partitions do not wait for it. */
-static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                     const struct snapshots *snapshots, struct oneib_error *err)
+/* oned knows a host's keys before the host is sent its list: a daemon that starts after this one does
+ * not know what this one has sent. Each host is sent its list as soon as oned knows, and not before:
+ * what it may hold is computed from the list before. Hosts that are left when the time is over are
+ * the next turn's: nodes and partitions do not wait for them. */
+static int update_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                       const struct snapshots *snapshots, struct oneib_error *err)
 {
     const double until = oneib_now_ms() + KEYS_SLICE_MS;
     struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     oneib_autofree struct oneib_grant_list *list = oneib_alloc(1, sizeof *list);
     oneib_autofree uint8_t *passes = oneib_alloc(cloud->host_count + 1, sizeof *passes);
-    daemon->keys_wait = false;
+    daemon->node_grants->have_unwritten_keys = false;
     for (size_t i = 0; i < cloud->host_count; i++)
         passes[i] = (uint8_t)pass_of(daemon, grants, &cloud->hosts[i], &snapshots->items[i]);
-    for (unsigned pass = 0; tells_keys(daemon) && pass < KEYS_PASSES; pass++)
+    for (unsigned pass = 0; may_write_keys(daemon) && pass < KEYS_PASSES; pass++)
         for (size_t i = 0; i < cloud->host_count; i++) {
-            struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, cloud->hosts[i].id);
+            struct oneib_node *node =
+                oneib_nodes_of_host(&daemon->node_grants->nodes, cloud->hosts[i].id);
             if (!node || passes[i] != pass)
                 continue;
-            daemon->keys_wait = pass != KEYS_STAY && oneib_now_ms() > until;
-            if (daemon->keys_wait)
+            daemon->node_grants->have_unwritten_keys = pass != KEYS_STAY && oneib_now_ms() > until;
+            if (daemon->node_grants->have_unwritten_keys)
                 return 0;
-            if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
+            if (update_host_keys(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
                 return -1;
             send_list(daemon, grants, node, list);
         }
     return 0;
 }
 
-/* ---- the gate -------------------------------------------------------------------------------- */
+/* ---- changes that wait for nodes ------------------------------------------------------------- */
 
 static bool waits_for_guid(const struct oneib_grants *grants)
 {
@@ -583,7 +706,7 @@ static bool waits_for_guid(const struct oneib_grants *grants)
 }
 
 /* Another host's subnet manager leads the fabric: the file here may be as old as a failure of this
- * host. NULL: it is what is in force, or nobody knows what is now. */
+ * host. NULL: the file is in force, or that is not known. */
 static const struct oneib_subnet *led_elsewhere(const struct oneib_daemon *daemon)
 {
     const struct oneib_subnet *subnet = &daemon->snapshot.subnet;
@@ -596,16 +719,16 @@ static const struct oneib_subnet *led_elsewhere(const struct oneib_daemon *daemo
     return own && leader && own->node_guid != leader->node_guid ? subnet : NULL;
 }
 
-static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
+static void defer_changes(struct oneib_daemon *daemon, const struct oneib_grants *grants)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct snapshots snapshots;
     oneib_auto(oneib_gate_clear) struct oneib_gate gate = {0};
-    oneib_daemon_hear(daemon);
-    /* What has come since the lists were made is new to them still. */
-    const enum oneib_nodes_news news = daemon->nodes.news;
-    look_at_nodes(daemon, &snapshots);
-    daemon->nodes.news = news;
+    oneib_node_grants_receive(daemon);
+    /* Reports that have come since the lists were made are new to the next lists. */
+    const enum oneib_nodes_news news = daemon->node_grants->nodes.news;
+    read_nodes(daemon, &snapshots);
+    daemon->node_grants->nodes.news = news;
     const struct oneib_gate_input input = {
         .cloud = &snapshot->cloud,
         .desired = &snapshot->desired,
@@ -618,22 +741,26 @@ static void gate(struct oneib_daemon *daemon, const struct oneib_grants *grants)
     };
     oneib_gate_compute(&input, &gate);
     free(snapshots.items);
-    daemon->gated = gate.kept + gate.withheld > 0;
-    daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
+    daemon->node_grants->have_deferred = gate.kept + gate.withheld > 0;
+    daemon->node_grants->nodes.awaited =
+        daemon->node_grants->have_deferred || waits_for_guid(grants);
     oneib_daemon_keep_wanted(daemon);
     oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table);
 }
 
-/* ---- what nodes have that they should not ---------------------------------------------------- */
+/* ---- unexpected VFs -------------------------------------------------------------------------- */
 
-static void note_strays(struct oneib_daemon *daemon, const struct snapshots *snapshots)
+static void check_unexpected_vfs(struct oneib_daemon *daemon, const struct snapshots *snapshots)
 {
     const double now = oneib_now_ms();
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    oneib_unexpected_vfs_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now);
-    daemon->strays_said = oneib_unexpected_vfs_lasting(&daemon->strays, now);
-    daemon->metrics.strays = daemon->strays_said;
-    oneib_unexpected_vfs_report(&daemon->strays, cloud, now, &daemon->grant_findings);
+    oneib_unexpected_vfs_follow(&daemon->node_grants->unexpected_vfs, cloud, snapshots->items,
+                                snapshots->count, now);
+    daemon->node_grants->reported_unexpected =
+        oneib_unexpected_vfs_lasting(&daemon->node_grants->unexpected_vfs, now);
+    daemon->metrics.strays = daemon->node_grants->reported_unexpected;
+    oneib_unexpected_vfs_report(&daemon->node_grants->unexpected_vfs, cloud, now,
+                                &daemon->node_grants->findings);
 }
 
 /* ---- a turn's part --------------------------------------------------------------------------- */
@@ -651,31 +778,31 @@ static void compute_grants(struct oneib_daemon *daemon, const struct snapshots *
         .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,
         .in_force = &daemon->snapshot.seen.table,
     };
-    oneib_grants_compute(&input, grants, &daemon->grant_findings);
-    if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */
+    oneib_grants_compute(&input, grants, &daemon->node_grants->findings);
+    if (grants->twice_count > 0) /* it may have left the fabric since that was read */
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), LATER_MS);
 }
 
-static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,
+static int send_and_defer(struct oneib_daemon *daemon, struct oneib_grants *grants,
                           struct oneib_error *err)
 {
     struct snapshots snapshots;
-    look_at_nodes(daemon, &snapshots);
-    note_strays(daemon, &snapshots);
+    read_nodes(daemon, &snapshots);
+    check_unexpected_vfs(daemon, &snapshots);
     compute_grants(daemon, &snapshots, grants);
-    const int status = tell_keys(daemon, grants, &snapshots, err);
+    const int status = update_keys(daemon, grants, &snapshots, err);
     if (status == 0)
         note_unsigned(daemon);
     free(snapshots.items);
     send_lists(daemon,
-               grants); /* also what oned could not be told: without the keys that it lacks */
+               grants); /* also where oned could not be written: without the keys it lacks */
     if (status < 0)
         return -1;
-    gate(daemon, grants);
+    defer_changes(daemon, grants);
     return 0;
 }
 
-/* What cannot be written down now is at the next turn. */
+/* A failure is tried again in the next turn. */
 static void pin_ports(struct oneib_daemon *daemon)
 {
     struct oneib_error failure;
@@ -683,22 +810,42 @@ static void pin_ports(struct oneib_daemon *daemon)
         oneib_daemon_complain(daemon, &failure);
 }
 
-int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
+int oneib_node_grants_update(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_auto(oneib_grants_clear) struct oneib_grants grants = {0};
-    oneib_findings_clear(&daemon->grant_findings);
-    believe(daemon);
-    oneib_daemon_tell_role(daemon);
+    oneib_findings_clear(&daemon->node_grants->findings);
+    update_identities(daemon);
+    oneib_node_grants_send_role(daemon);
     await_first_reports(daemon);
-    daemon->granted_ms = oneib_now_ms();
-    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, daemon->reports_not_before);
+    daemon->node_grants->updated_ms = oneib_now_ms();
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS,
+                    daemon->node_grants->file_not_before);
     oneib_host_updates_forget(daemon->host_updates);
     note_cut_off(daemon);
     pin_ports(daemon);
-    const int status = grant_and_gate(daemon, &grants, err);
+    const int status = send_and_defer(daemon, &grants, err);
     if (status < 0)
         return -1;
     oneib_snapshot_age_listed(oneib_oned_snapshot_age(daemon->oned));
-    oneib_daemon_tell_role(daemon);
+    oneib_node_grants_send_role(daemon);
     return 0;
+}
+
+/* ---- the reports' file ----------------------------------------------------------------------- */
+
+void oneib_node_grants_write_reports(struct oneib_daemon *daemon)
+{
+    struct oneib_node_grants *grants = daemon->node_grants;
+    struct oneib_error failure;
+    const double now = oneib_now_ms();
+    if (!oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, now))
+        return;
+    struct oneib_node_snapshot *reports = oneib_nodes_said(&grants->nodes, now);
+    if (oneib_heard_write(oneib_config_state(&daemon->config), reports, grants->nodes.count,
+                          &grants->findings, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+    free(reports);
+    const double pause = (oneib_now_ms() - now) * REPORTS_FILE_SHARE;
+    grants->file_not_before = now + (pause > REPORTS_FILE_MS ? pause : REPORTS_FILE_MS);
+    oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_NODE_REPORTS);
 }
