@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The log as an audit trail: a line for each member that was added, removed or refused. */
+/* The audit log: a line for each member that was added, removed or refused. */
 #ifndef ONEIB_ONEIBD_AUDIT_LOG_H
 #define ONEIB_ONEIBD_AUDIT_LOG_H
 
 #include "cluster/member_events.h"
 #include "cluster/member_list.h"
+#include "partitions/partition.h"
 #include "sync/sync.h"
 #include <stdbool.h>
 
 struct oneib_audit_log {
-    struct oneib_member_list
-        member_list; /* who was a member, and who was refused, when it was said last */
-    struct oneib_member_events
-        leaving; /* removals that were said and that a port does not bear out yet */
-    bool begun;  /* the member_list is one; before, the file in force says who was there */
+    struct oneib_member_list member_list; /* members and refused attachments, as logged last */
+    struct oneib_member_events leaving;   /* removals that were logged, and that a port still has */
+    bool begun; /* member_list is valid; before, the file in force says who was there */
 };
 
 /*
- * Logs what is news since the last call: at most ONEIB_MEMBER_EVENT_LINES lines, refusals as warnings, all
- * else as information, and one that counts the rest. changes: from the file that was in force to
- * snapshot->desired.table. fresh: snapshot->subnet was read in this reconciliation. gated:
+ * Logs what has changed since the last call: at most ONEIB_MEMBER_EVENT_LINES lines, refusals as
+ * warnings, all else as information, and one that counts the rest. changes: from the file that was
+ * in force to snapshot->desired.table. fresh: snapshot->subnet was read in this turn. are_deferred:
  * snapshot->desired.table is not yet all that is desired; a deferred change is logged when it is not
- * any more.
+ * deferred any more.
  */
-void oneib_audit_log_follow(struct oneib_audit_log *trail, const struct oneib_snapshot *snapshot,
-                            const struct oneib_changes *changes, bool fresh, bool gated);
-void oneib_audit_log_clear(struct oneib_audit_log *trail);
+void oneib_audit_log_follow(struct oneib_audit_log *audit_log,
+                            const struct oneib_snapshot *snapshot,
+                            const struct oneib_changes *changes, bool fresh, bool are_deferred);
+/*
+ * Makes of *now, the member list of the desired state, what it is by `written`, the partitions that may
+ * be written now (sorted): a member whose entry is deferred is as it was `before`, and one that has
+ * left stays while its entry does and no other member of *now has it. Pure.
+ */
+void oneib_member_list_defer(const struct oneib_member_list *before,
+                             const struct oneib_partition_table *written,
+                             struct oneib_member_list *now);
+void oneib_audit_log_clear(struct oneib_audit_log *audit_log);
 
 #endif

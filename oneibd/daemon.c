@@ -106,7 +106,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_qos_check_free(daemon->qos);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
-    oneib_audit_log_clear(&daemon->trail);
+    oneib_audit_log_clear(&daemon->audit_log);
     if (daemon->lock >= 0)
         oneib_sync_unlock(daemon->lock);
     oneib_config_clear(&daemon->config);
@@ -164,8 +164,8 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     from->metrics = (struct oneib_metrics){0};
     to->report = from->report;
     from->report = (struct oneib_report){0};
-    to->trail = from->trail;
-    from->trail = (struct oneib_audit_log){0};
+    to->audit_log = from->audit_log;
+    from->audit_log = (struct oneib_audit_log){0};
     oneib_fencing_keep_reclosed(to->fencing, from->fencing);
     to->notify = from->notify;
 }
@@ -269,7 +269,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
         status = oneib_host_updates_write(daemon, &failure);
     if (status == 0)
         oneib_node_grants_write_key_serials(daemon);
-    oneib_daemon_note_ledger(daemon);
+    oneib_oned_mark_ledger(daemon);
     if (status == 0 && daemon->settled) {
         oneib_poll_schedule_succeeded(&daemon->schedule);
         note_success(daemon);

@@ -61,7 +61,7 @@ struct oneib_daemon {
     struct oneib_poll_schedule schedule;
     struct oneib_notify notify;
     struct oneib_report report;
-    struct oneib_audit_log trail;
+    struct oneib_audit_log audit_log;
     struct oneib_metrics metrics;
 
     struct oneib_snapshot snapshot;       /* its cloud, ledger and subnet are kept */
@@ -101,16 +101,6 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
 /* Asks the SM of this port for its state; one that has become master is a reason to look at all
  * ports. */
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
-
-/* Writes the mark of the ledger (sync/ledger_mark.h). */
-void oneib_daemon_note_ledger(struct oneib_daemon *daemon);
-/* daemon_ledger.c: puts `next` into the ledger's place. After a failure, and where somebody else has
- * written it since it was read, it is read again first thing in the next turn; with *written the
- * latter is none: 0, and *written is false. */
-int oneib_daemon_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
-                            struct oneib_error *err);
-int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
-                              bool *written, struct oneib_error *err);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);

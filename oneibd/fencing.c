@@ -169,7 +169,7 @@ static int record(struct oneib_daemon *daemon, const struct oneib_fence_plan *pl
     if (!differs)
         return 0;
     *changed = true;
-    return oneib_daemon_write_ledger(daemon, &next, written, err);
+    return oneib_oned_write_ledger(daemon, &next, written, err);
 }
 
 static void note_reopened(struct oneib_daemon *daemon, const struct oneib_fence_step *step)

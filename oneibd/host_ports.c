@@ -54,7 +54,7 @@ void oneib_host_ports_forget_places(struct oneib_host_ports *ports)
 static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next, bool *written,
                        struct oneib_error *err)
 {
-    return oneib_daemon_write_ledger(daemon, next, written, err) < 0
+    return oneib_oned_write_ledger(daemon, next, written, err) < 0
                ? oneib_wrap(err, "writing down which ports are which host's")
                : 0;
 }

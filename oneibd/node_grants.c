@@ -450,7 +450,7 @@ void oneib_node_grants_write_key_serials(struct oneib_daemon *daemon)
     if (!oneib_host_keys_note_serials(&daemon->node_grants->host_keys, &next))
         return;
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_KEY_SERIALS, now + SERIALS_MS);
-    if (oneib_daemon_write_ledger(daemon, &next, &written, &failure) < 0)
+    if (oneib_oned_write_ledger(daemon, &next, &written, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 

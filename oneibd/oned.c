@@ -385,6 +385,42 @@ void oneib_oned_set_ledger_due(struct oneib_daemon *daemon, bool is_due)
     daemon->oned->is_ledger_due = is_due;
 }
 
+/* ---- writing the ledger ---------------------------------------------------------------------- */
+
+void oneib_oned_mark_ledger(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (!daemon->snapshot.ledger_lost &&
+        oneib_ledger_mark_write(oneib_config_state(&daemon->config), &daemon->snapshot.kept,
+                                &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+int oneib_oned_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                          struct oneib_error *err)
+{
+    oneib_signals_allow();
+    const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
+    oneib_signals_block();
+    if (status < 0)
+        daemon->oned->is_ledger_due = true;
+    else
+        oneib_oned_mark_ledger(daemon);
+    return status;
+}
+
+int oneib_oned_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                            bool *written, struct oneib_error *err)
+{
+    const int status = oneib_oned_put_ledger(daemon, next, err);
+    *written = status == 0;
+    if (status == 0 || err->code != ONEIB_ERROR_REFUSED)
+        return status;
+    /* No error: what is to be written follows from the ledger that the other one wrote. */
+    oneib_log(ONEIB_LOG_INFO, "%s: it is read again", err->text);
+    return 0;
+}
+
 /* ---- together -------------------------------------------------------------------------------- */
 
 int oneib_oned_read(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,

@@ -2,13 +2,14 @@
 /*
  * Owner of what is read from oned, and of the reasons to read it: the event stream and whether it
  * can be relied on, the objects that events and nodes have named, and the age of the readings. The
- * readings themselves are in daemon->snapshot: its cloud, findings and ledger.
+ * readings themselves are in daemon->snapshot: its cloud, findings and ledger. It writes the ledger,
+ * beside others who do: the other daemon, `oneib fence`, `oneib host`.
  */
 #ifndef ONEIB_ONEIBD_ONED_H
 #define ONEIB_ONEIBD_ONED_H
 
 #include "base/error.h"
-#include "cluster/cloud.h"
+#include "cluster/ledger.h"
 #include "config/config.h"
 #include "oneibd/poll_schedule.h"
 #include "oneibd/snapshot_age.h"
@@ -56,6 +57,16 @@ int oneib_oned_read_objects(struct oneib_daemon *daemon, const struct oneib_work
 int oneib_oned_read_ledger(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Whether the next turn reads the ledger: not, where it was written by this daemon just now. */
 void oneib_oned_set_ledger_due(struct oneib_daemon *daemon, bool is_due);
+/* Puts `next` into the ledger's place. After a failure the ledger is read again first thing in the
+ * next turn. oneib_oned_write_ledger(): that another one has written it meanwhile is no failure: 0,
+ * and *written is false. */
+int oneib_oned_put_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                          struct oneib_error *err);
+int oneib_oned_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                            bool *written, struct oneib_error *err);
+/* Saves which ledger was read or written last (sync/ledger_mark.h): without it one that was put back
+ * is not recognized. */
+void oneib_oned_mark_ledger(struct oneib_daemon *daemon);
 /* Queues hosts whose reading was put off until the subnet manager knows of their VMs. */
 void oneib_oned_queue_hosts_later(struct oneib_daemon *daemon);
 

@@ -172,7 +172,7 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
     daemon->owns_file = true;
-    oneib_audit_log_follow(&daemon->trail, &daemon->snapshot, changes, fresh,
+    oneib_audit_log_follow(&daemon->audit_log, &daemon->snapshot, changes, fresh,
                            oneib_node_grants_have_deferred(daemon->node_grants));
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
@@ -222,7 +222,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
-            oneib_audit_log_follow(&daemon->trail, snapshot, changes, false,
+            oneib_audit_log_follow(&daemon->audit_log, snapshot, changes, false,
                                    oneib_node_grants_have_deferred(daemon->node_grants));
         return -1;
     }

@@ -157,7 +157,7 @@ bool oneib_registration_update(struct oneib_daemon *daemon)
     oneib_ledger_copy(ledger, &next);
     if (oneib_registration_put(&next, &entry, error) < 0)
         return false;
-    if (oneib_daemon_put_ledger(daemon, &next, error) < 0)
+    if (oneib_oned_put_ledger(daemon, &next, error) < 0)
         return true;
     oneib_log(ONEIB_LOG_INFO, "nodes reach this oneibd at %s, the ledger says now", entry.address);
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneibd/deferred_members.h"
+#include "oneibd/audit_log.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
