@@ -73,6 +73,7 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     /* Now: it may take seconds. */
     daemon->registration = oneib_registration_new(&daemon->config);
+    daemon->ports = oneib_ports_new();
     daemon->host_updates = oneib_host_updates_new();
     daemon->host_ports = oneib_host_ports_new();
     daemon->fencing = oneib_fencing_new();
@@ -94,7 +95,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_partition_table_clear(&daemon->wanted);
     oneib_node_grants_close(daemon->node_grants);
     oneib_oned_close(daemon->oned);
-    oneib_fabric_close(daemon->fabric);
+    oneib_ports_free(daemon->ports);
     oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
@@ -117,7 +118,6 @@ static void begin(struct oneib_daemon *daemon)
     oneib_log_setup(daemon->config.log.level, daemon->config.log.format);
     oneib_poll_schedule_begin(&daemon->schedule, &daemon->config, oneib_now_ms());
     oneib_timers_begin(&daemon->timers);
-    daemon->sm = ONEIB_SM_NONE;
     open_control(daemon);
 }
 
@@ -206,15 +206,10 @@ static void wait_for_input(struct oneib_daemon *daemon, double wait_ms)
     oneib_signals_poll(descriptors, count, wait_ms);
 }
 
-static bool may_become_master(const struct oneib_daemon *daemon)
-{
-    return daemon->sm == ONEIB_SM_STANDBY || daemon->sm == ONEIB_SM_DISCOVERING ||
-           daemon->sm == ONEIB_SM_NOT_ACTIVE;
-}
-
 static double time_to_sleep(struct oneib_daemon *daemon)
 {
-    const double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
+    const double longest =
+        oneib_ports_may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_TURN,
                     now + oneib_poll_schedule_wait(&daemon->schedule, now));
@@ -302,8 +297,8 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_node_grants_receive(daemon);
     oneib_node_grants_send_role(daemon);
     oneib_oned_check_stream(daemon);
-    if (may_become_master(daemon))
-        oneib_daemon_watch_sm(daemon);
+    if (oneib_ports_may_become_master(daemon))
+        oneib_ports_watch_sm(daemon);
 
     oneib_fencing_keep_closed(daemon);
     struct oneib_due due = oneib_poll_schedule_due(&daemon->schedule, oneib_now_ms());
@@ -315,7 +310,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
         if (run_turn(daemon, &due, err) < 0)
             return -1;
         if (due.poll || due.verify || due.retry)
-            oneib_daemon_watch_sm(daemon);
+            oneib_ports_watch_sm(daemon);
         return 0;
     }
     oneib_node_grants_write_reports(daemon);

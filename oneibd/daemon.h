@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/stamp.h"
 #include "config/config.h"
-#include "fabric/fabric.h"
 #include "oneibd/audit_log.h"
 #include "oneibd/control.h"
 #include "oneibd/daemon_hosts.h"
@@ -29,6 +28,7 @@
 #include "oneibd/notify.h"
 #include "oneibd/oned.h"
 #include "oneibd/poll_schedule.h"
+#include "oneibd/ports.h"
 #include "oneibd/qos_check.h"
 #include "oneibd/registration.h"
 #include "oneibd/timers.h"
@@ -44,12 +44,12 @@ struct oneib_daemon {
     struct oneib_config config;
     struct oneib_credentials credentials;
     struct oneib_one *one;
-    struct oneib_sm *manager;    /* who puts partitions into force */
-    struct oneib_fabric *fabric; /* NULL: could not be opened, or broke */
-    struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
-    int lock; /* that this is the only daemon of its partitions file; -1: not yet */
+    struct oneib_sm *manager; /* who puts partitions into force */
+    struct oneib_http *http;  /* NULL: daemon.metrics is "none" */
+    int lock;                 /* that this is the only daemon of its partitions file; -1: not yet */
 
     struct oneib_oned *oned;
+    struct oneib_ports *ports;
     struct oneib_node_grants *node_grants;
     struct oneib_registration *registration;
     struct oneib_host_updates *host_updates;
@@ -66,15 +66,12 @@ struct oneib_daemon {
 
     struct oneib_snapshot snapshot;       /* its cloud, ledger and subnet are kept */
     struct oneib_stamp static_partitions; /* as it was when it was read last */
-    enum oneib_sm_state sm;               /* of this port, when it was asked last */
     bool has_cloud;                       /* all of oned was read, once */
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
     bool file_is_ahead; /* it was written, and whether the fabric follows it is not known */
     bool insisting;     /* what is being put into force is in the file already */
     bool settled; /* what was computed last is in force, as far as opensm can bring it there */
-    bool ports_are_new;            /* the fabric was read in this turn */
     struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
-    double subnet_read_ms;         /* when snapshot.subnet was read last */
     bool is_computed;              /* snapshot.desired belongs to the current snapshot.cloud */
     bool wanted_known;             /* the desired table has passed the gate: */
     struct oneib_partition_table wanted; /* the table before the gate */
@@ -96,12 +93,6 @@ void oneib_daemon_alive(struct oneib_daemon *daemon);
 /* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
                            struct oneib_error *err);
-/* Opens the fabric, if it is not open, and reads its ports into snapshot.subnet. */
-int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err);
-/* Asks the SM of this port for its state; one that has become master is a reason to look at all
- * ports. */
-void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
-
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);
 /* Whether there is something to answer from: else requests wait. */

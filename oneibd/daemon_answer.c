@@ -69,7 +69,7 @@ static void collect(struct oneib_daemon *daemon, const struct oneib_command_requ
     material->view = (struct oneib_view){
         .config = &daemon->config,
         .sm = daemon->manager,
-        .fabric = daemon->fabric,
+        .fabric = oneib_ports_fabric(daemon),
         .snapshot = &material->snapshot,
         .findings = &material->findings,
         .heard = &material->heard,
@@ -99,12 +99,12 @@ static void append_daemon(const struct oneib_daemon *daemon,
 {
     oneib_autotext struct oneib_text line = {0};
     oneib_text_printf(&line, "answered by oneibd %d%s: oned read %.1f s ago", (int)getpid(),
-                      daemon->sm == ONEIB_SM_STANDBY ? " (standby)" : "",
+                      oneib_ports_sm(daemon) == ONEIB_SM_STANDBY ? " (standby)" : "",
                       seconds_since(oneib_oned_snapshot_age(daemon->oned)->asked_ms));
     if (oneib_oned_is_away(daemon->oned))
         oneib_text_append(&line, " and not since");
     if (!request->no_fabric && daemon->snapshot.subnet_known)
-        oneib_text_printf(&line, ", ports %.1f s ago", seconds_since(daemon->subnet_read_ms));
+        oneib_text_printf(&line, ", ports %.1f s ago", seconds_since(oneib_ports_read_ms(daemon)));
     oneib_append_note(text, "%s", line.data);
 }
 

@@ -86,13 +86,13 @@ static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_host_updates *updates = daemon->host_updates;
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
-    if (!daemon->fabric || !snapshot->subnet_known)
+    if (!oneib_ports_are_known(daemon))
         return 0;
     const uint64_t now = fingerprint(snapshot);
     if (updates->leaves.items && updates->leaves_of == now)
         return 0;
-    if (oneib_leaves_find(daemon->fabric, &snapshot->cloud, &snapshot->subnet, &updates->leaves,
-                          err) < 0)
+    if (oneib_leaves_find(oneib_ports_fabric(daemon), &snapshot->cloud, &snapshot->subnet,
+                          &updates->leaves, err) < 0)
         return -1;
     updates->leaves_of = now;
     return 0;

@@ -69,8 +69,7 @@ static const struct oneib_ledger *ledger_of(const struct oneib_daemon *daemon)
 /* Beside the master subnet manager: two daemons would undo each other's work. */
 static bool is_ours(const struct oneib_daemon *daemon)
 {
-    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->snapshot.ledger_lost &&
-           ledger_of(daemon)->fence_count > 0;
+    return oneib_ports_are_led_here(daemon) && ledger_of(daemon)->fence_count > 0;
 }
 
 /* It cannot be read now: the last reading counts. */
@@ -132,7 +131,8 @@ static int read_and_plan(const struct oneib_daemon *daemon, const struct oneib_l
 {
     const struct oneib_snapshot *snapshot = &daemon->snapshot;
     list_empty(daemon, ledger, reading);
-    if (oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &reading->links, err) < 0)
+    if (oneib_fabric_read_links(oneib_ports_fabric(daemon), &snapshot->subnet, &reading->links,
+                                err) < 0)
         return -1;
     const struct oneib_policy policy = oneib_daemon_port_policy(daemon);
     const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
@@ -141,7 +141,8 @@ static int read_and_plan(const struct oneib_daemon *daemon, const struct oneib_l
                                             .static_partitions = &snapshot->static_partitions,
                                             .in_force = &snapshot->seen.table,
                                             .subnet = &snapshot->subnet,
-                                            .own_port = oneib_fabric_port_guid(daemon->fabric),
+                                            .own_port =
+                                                oneib_fabric_port_guid(oneib_ports_fabric(daemon)),
                                             .links = reading->links.items,
                                             .link_count = reading->links.count,
                                             .links_are_missing = reading->links.unanswered > 0,
@@ -217,7 +218,7 @@ static void apply_step(struct oneib_daemon *daemon, const struct reading *readin
 {
     struct oneib_error failure;
     uint8_t physical;
-    if (oneib_fabric_enable_link(daemon->fabric, &reading->links,
+    if (oneib_fabric_enable_link(oneib_ports_fabric(daemon), &reading->links,
                                  index_of_link(&reading->links, step), step->guid,
                                  step->act == ONEIB_FENCE_ENABLE, &physical, &failure) == 0) {
         step->state = physical == ONEIB_PHYSICAL_DISABLED ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
@@ -330,11 +331,10 @@ static int disable_reopened(struct oneib_daemon *daemon, struct reading *reading
 {
     struct oneib_fencing *fencing = daemon->fencing;
     const struct oneib_fence_plan *plan = &reading->plan;
-    if ((!daemon->fabric || !daemon->snapshot.subnet_known) &&
-        oneib_daemon_read_ports(daemon, err) < 0)
+    if (!oneib_ports_are_known(daemon) && oneib_ports_read(daemon, err) < 0)
         return -1;
-    oneib_daemon_watch_sm(daemon);
-    if (daemon->sm != ONEIB_SM_MASTER)
+    oneib_ports_watch_sm(daemon);
+    if (oneib_ports_sm(daemon) != ONEIB_SM_MASTER)
         return 0;
     if (read_and_plan(daemon, &fencing->ledger, reading, err) < 0)
         return -1;
@@ -363,7 +363,7 @@ static void disable_by_last_ledger(struct oneib_daemon *daemon)
 static void during_call(void *context)
 {
     struct oneib_daemon *daemon = context;
-    if (daemon->fabric && daemon->snapshot.subnet_known && is_timer_due(daemon, ONEIB_TIMER_FENCES))
+    if (oneib_ports_are_known(daemon) && is_timer_due(daemon, ONEIB_TIMER_FENCES))
         disable_by_last_ledger(daemon);
 }
 
@@ -374,7 +374,7 @@ static void watch_calls(struct oneib_daemon *daemon)
     const struct oneib_meanwhile meanwhile = {
         .look = during_call, .context = daemon, .every_ms = DURING_CALL_MS};
     const bool is_wanted = fencing->is_ledger_loaded && fencing->ledger.fence_count > 0 &&
-                           daemon->sm == ONEIB_SM_MASTER;
+                           oneib_ports_sm(daemon) == ONEIB_SM_MASTER;
     oneib_one_set_meanwhile(daemon->one, is_wanted ? &meanwhile : NULL);
 }
 
@@ -431,7 +431,8 @@ static int reopen_lifted(struct oneib_daemon *daemon, struct reading *reading,
                          struct oneib_error *err)
 {
     struct oneib_fence_plan *reclosed = &daemon->fencing->reclosed;
-    if (oneib_fabric_read_links(daemon->fabric, &daemon->snapshot.subnet, &reading->links, err) < 0)
+    if (oneib_fabric_read_links(oneib_ports_fabric(daemon), &daemon->snapshot.subnet,
+                                &reading->links, err) < 0)
         return -1;
     for (size_t i = reclosed->count; i-- > 0;) {
         bool is_done;
@@ -448,8 +449,8 @@ static int reopen_lifted(struct oneib_daemon *daemon, struct reading *reading,
 static bool is_reopening_due(const struct oneib_daemon *daemon)
 {
     if (!daemon->has_cloud || is_ledger_away(daemon) ||
-        daemon->snapshot.kept.state != ONEIB_LEDGER_READ || !daemon->fabric ||
-        !daemon->snapshot.subnet_known || !is_timer_due(daemon, ONEIB_TIMER_FENCES_LIFTED))
+        daemon->snapshot.kept.state != ONEIB_LEDGER_READ || !oneib_ports_are_known(daemon) ||
+        !is_timer_due(daemon, ONEIB_TIMER_FENCES_LIFTED))
         return false;
     const struct oneib_fence_plan *reclosed = &daemon->fencing->reclosed;
     for (size_t i = 0; i < reclosed->count; i++)
@@ -480,7 +481,7 @@ int oneib_fencing_update(struct oneib_daemon *daemon, bool *changed, struct onei
     const bool is_due =
         is_timer_due(daemon, ONEIB_TIMER_FENCES) ||
         (is_requested(ledger_of(daemon)) && is_timer_due(daemon, ONEIB_TIMER_FENCE_REQUESTS));
-    if (!is_ours(daemon) || !daemon->fabric || !daemon->snapshot.subnet_known || !is_due)
+    if (!is_ours(daemon) || !oneib_ports_are_known(daemon) || !is_due)
         return 0;
     const int status = apply_fences(daemon, &reading, changed, &recorded, err);
     const double now = oneib_now_ms();

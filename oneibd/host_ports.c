@@ -406,8 +406,7 @@ static int record_places(struct oneib_daemon *daemon, const struct oneib_fabric_
 /* As with fences, beside the master subnet manager. */
 static bool is_ours(const struct oneib_daemon *daemon)
 {
-    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->snapshot.ledger_lost &&
-           daemon->fabric && daemon->snapshot.subnet_known &&
+    return oneib_ports_are_led_here(daemon) && oneib_ports_are_known(daemon) &&
            daemon->snapshot.kept.ledger.port_count > 0;
 }
 
@@ -426,7 +425,7 @@ static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *li
 {
     const double began = oneib_now_ms();
     const int status =
-        oneib_fabric_read_links(daemon->fabric, &daemon->snapshot.subnet, links, err);
+        oneib_fabric_read_links(oneib_ports_fabric(daemon), &daemon->snapshot.subnet, links, err);
     const double ended = oneib_now_ms(), rest = (ended - began) * PLACES_SHARE;
     oneib_timer_set(&daemon->timers, ONEIB_TIMER_PORT_PLACES,
                     ended + (rest > PLACES_MS ? rest : PLACES_MS));

@@ -280,17 +280,17 @@ static void update_identities(struct oneib_daemon *daemon)
 
 static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
 {
-    if (!daemon->fabric || !daemon->snapshot.subnet_known)
+    if (!oneib_ports_are_known(daemon))
         return 0;
-    const struct oneib_subnet_port *port =
-        oneib_subnet_find(&daemon->snapshot.subnet, oneib_fabric_port_guid(daemon->fabric));
+    const struct oneib_subnet_port *port = oneib_subnet_find(
+        &daemon->snapshot.subnet, oneib_fabric_port_guid(oneib_ports_fabric(daemon)));
     return port ? port->lid : 0;
 }
 
 void oneib_node_grants_send_role(struct oneib_daemon *daemon)
 {
-    const bool is_here =
-        daemon->sm == ONEIB_SM_MASTER && !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
+    const bool is_here = oneib_ports_sm(daemon) == ONEIB_SM_MASTER &&
+                         !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
     const uint16_t lid = is_here ? lid_of_this_port(daemon) : 0;
     const struct oneib_daemon_role role = {
         .is_writer = daemon->config.one.writer,
@@ -582,7 +582,7 @@ static int update_host_keys(struct oneib_daemon *daemon, const struct oneib_gran
  * it adds the keys that it is about to grant. */
 static bool may_write_keys(const struct oneib_daemon *daemon)
 {
-    return daemon->config.one.writer || daemon->sm == ONEIB_SM_MASTER;
+    return daemon->config.one.writer || oneib_ports_sm(daemon) == ONEIB_SM_MASTER;
 }
 
 /* It was written while no daemon ran that remembers its value. */
@@ -710,11 +710,12 @@ static bool waits_for_guid(const struct oneib_grants *grants)
 static const struct oneib_subnet *led_elsewhere(const struct oneib_daemon *daemon)
 {
     const struct oneib_subnet *subnet = &daemon->snapshot.subnet;
-    if (!daemon->ports_are_new || !daemon->fabric || daemon->sm == ONEIB_SM_MASTER ||
+    if (!oneib_ports_are_new(daemon) || !oneib_ports_fabric(daemon) ||
+        oneib_ports_sm(daemon) == ONEIB_SM_MASTER ||
         oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere)
         return NULL;
     const struct oneib_subnet_port *own =
-        oneib_subnet_find(subnet, oneib_fabric_port_guid(daemon->fabric));
+        oneib_subnet_find(subnet, oneib_fabric_port_guid(oneib_ports_fabric(daemon)));
     const struct oneib_subnet_port *leader = oneib_subnet_find(subnet, subnet->sm_port_guid);
     return own && leader && own->node_guid != leader->node_guid ? subnet : NULL;
 }

@@ -75,8 +75,8 @@ static int read_levels(struct oneib_daemon *daemon, struct oneib_levels_result *
     struct oneib_qos_check *qos = daemon->qos;
     struct oneib_findings found = {0};
     struct oneib_routes routes;
-    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->snapshot, &found, result,
-                            &routes, err) < 0) {
+    if (oneib_levels_verify(&daemon->config, oneib_ports_fabric(daemon), &daemon->snapshot, &found,
+                            result, &routes, err) < 0) {
         oneib_findings_clear(&found);
         return -1;
     }
@@ -92,7 +92,7 @@ void oneib_qos_check_read(struct oneib_daemon *daemon)
     struct oneib_qos_check *qos = daemon->qos;
     struct oneib_levels_result result;
     const double began = oneib_now_ms();
-    if (!daemon->fabric || !oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_QOS, began))
+    if (!oneib_ports_fabric(daemon) || !oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_QOS, began))
         return;
     qos->levels_error = (struct oneib_error){0};
     const int status = read_levels(daemon, &result, &qos->levels_error);
@@ -186,8 +186,8 @@ static void write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 
 static bool are_links_known(const struct oneib_daemon *daemon)
 {
-    return daemon->settled && !oneib_oned_is_away(daemon->oned) && daemon->sm != ONEIB_SM_STANDBY &&
-           daemon->qos->routes.hop_count > 0;
+    return daemon->settled && !oneib_oned_is_away(daemon->oned) &&
+           oneib_ports_sm(daemon) != ONEIB_SM_STANDBY && daemon->qos->routes.hop_count > 0;
 }
 
 /* Links that are not known any more are not written: the placer does not rely on an old file. */

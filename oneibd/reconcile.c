@@ -24,9 +24,6 @@
 #define PATIENCE_WITH_FENCES_MS 5000.0
 /* How long a change comes before a verification that is due. */
 #define LATEST_VERIFY_MS 5000.0
-#define SILENCE_MS 2000.0
-/* The subnet manager's time to give a new virtual port its key. */
-#define VPORTS_MS 2000.0
 
 void oneib_daemon_alive(struct oneib_daemon *daemon)
 {
@@ -184,23 +181,6 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     report(daemon, &result->verification);
 }
 
-/* What virtual ports are compared with, as of now. */
-static void take_reports(struct oneib_daemon *daemon)
-{
-    struct oneib_snapshot *snapshot = &daemon->snapshot;
-    const double now = oneib_now_ms();
-    oneib_vports_forget_reports(&snapshot->vports);
-    if (!oneib_vports_are_wanted(&daemon->config))
-        return;
-    const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
-    for (size_t i = 0; i < nodes->count; i++) {
-        const struct oneib_node *node = &nodes->items[i];
-        const struct oneib_host *host = oneib_cloud_host(&snapshot->cloud, node->identity.host_id);
-        if (host && oneib_node_is_heard(oneib_node_state(node, now)))
-            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count);
-    }
-}
-
 static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                  bool subnet_is_new, double event_ms, struct oneib_error *err)
 {
@@ -212,11 +192,11 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         .context = daemon,
     };
     const bool written = snapshot->changed;
-    take_reports(daemon);
+    oneib_ports_take_reports(daemon);
     daemon->insisting = !written;
     oneib_auto(oneib_apply_result_clear) struct oneib_apply_result result;
-    if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, snapshot, &options, &result,
-                    err) < 0) {
+    if (oneib_apply(&daemon->config, daemon->manager, oneib_ports_fabric(daemon), snapshot,
+                    &options, &result, err) < 0) {
         daemon->metrics.in_force = false;
         daemon->file_is_ahead |= result.written;
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
@@ -228,7 +208,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
     }
     daemon->file_is_ahead = false;
     if (result.outcome != ONEIB_UNCHANGED)
-        daemon->subnet_read_ms = oneib_now_ms();
+        oneib_ports_were_read(daemon);
     note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
     return 0;
 }
@@ -240,42 +220,6 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
     oneib_auto(oneib_changes_clear) struct oneib_changes changes = {0};
     oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes);
     return apply(daemon, &changes, subnet_is_new, event_ms, err);
-}
-
-static int open_fabric(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    if (daemon->fabric)
-        return 0;
-    struct oneib_fabric_options options = oneib_fabric_options_of(&daemon->config);
-    options.interrupted = oneib_signals_ending;
-    daemon->fabric = oneib_fabric_open(&options, err);
-    return daemon->fabric ? 0 : -1;
-}
-
-/* A device that was taken away, or a subnet manager that is gone: opened anew next time. */
-static void close_fabric(struct oneib_daemon *daemon)
-{
-    oneib_fabric_close(daemon->fabric);
-    daemon->fabric = NULL;
-}
-
-int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    if (open_fabric(daemon, err) < 0) {
-        daemon->snapshot.subnet_error = *err;
-        return -1;
-    }
-    take_reports(daemon);
-    daemon->subnet_read_ms = oneib_now_ms();
-    oneib_snapshot_read_subnet(&daemon->config, daemon->fabric, &daemon->snapshot);
-    oneib_sm_doubt(daemon->manager);
-    if (!daemon->snapshot.subnet_known) {
-        *err = daemon->snapshot.subnet_error;
-        close_fabric(daemon);
-        return oneib_wrap(err, "reading the fabric");
-    }
-    oneib_poll_schedule_verified(&daemon->schedule, oneib_now_ms());
-    return 0;
 }
 
 static void note_hold(struct oneib_daemon *daemon)
@@ -430,56 +374,6 @@ static void find_places(struct oneib_daemon *daemon, bool *changed)
         oneib_daemon_complain(daemon, &failure);
 }
 
-static bool has_silent_adapter(const struct oneib_subnet *subnet)
-{
-    for (size_t i = 0; i < subnet->port_count; i++)
-        if (subnet->ports[i].node_type == ONEIB_NODE_CA && !subnet->ports[i].answered)
-            return true;
-    return false;
-}
-
-/* A port that did not answer may hold any key, so none that rests is given again. When it answers,
- * or has left the fabric, only another reading tells: whoever waits for a key must not wait for
- * daemon.verify. */
-static void ask_silent_ports_again(struct oneib_daemon *daemon)
-{
-    if (daemon->config.one.writer && daemon->snapshot.desired.wishes_at_rest > 0 &&
-        daemon->snapshot.subnet_known && has_silent_adapter(&daemon->snapshot.subnet))
-        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), SILENCE_MS);
-}
-
-static int read_news(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    struct oneib_snapshot *snapshot = &daemon->snapshot;
-    bool proves;
-    take_reports(daemon);
-    if (!oneib_vports_have_news(&snapshot->vports))
-        return 0;
-    if (oneib_vports_read_news(daemon->fabric, &snapshot->vports, &snapshot->subnet, &proves, err) <
-        0)
-        return -1;
-    if (proves)
-        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
-    return 0;
-}
-
-/* A VM that has started on mlx5 is not to wait for daemon.verify, which does what fails here. */
-static void look_at_new_virtual_ports(struct oneib_daemon *daemon)
-{
-    struct oneib_error failure;
-    if (daemon->fabric && read_news(daemon, &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
-}
-
-/* Of what this turn's readings have not shown. */
-static void plan_virtual_ports(struct oneib_daemon *daemon)
-{
-    if (oneib_vports_have_news(&daemon->snapshot.vports))
-        oneib_timer_set(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS, oneib_now_ms() + VPORTS_MS);
-    else
-        oneib_timer_cancel(&daemon->timers, ONEIB_TIMER_VIRTUAL_PORTS);
-}
-
 /* With each poll. Whether there are any. */
 static bool retry_failed_writes(struct oneib_daemon *daemon)
 {
@@ -507,13 +401,12 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     const bool waited_for = changed || due->nodes;
     const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
                       !daemon->snapshot.subnet_known;
-    daemon->ports_are_new = read && oneib_daemon_read_ports(daemon, err) == 0;
-    if (read && !daemon->ports_are_new) {
+    if (!read) {
+        oneib_ports_read_virtual(daemon);
+    } else if (oneib_ports_read(daemon, err) < 0) {
         grant_without_fabric(daemon);
         return -1;
     }
-    if (!read)
-        look_at_new_virtual_ports(daemon);
     update_fences(daemon, &changed);
     if (compute(daemon, err) < 0 || update_registration(daemon, err) < 0 ||
         allocate(daemon, err) < 0 || grant(daemon, err) < 0) {
@@ -521,9 +414,9 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         return -1;
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */
-    ask_silent_ports_again(daemon);
+    oneib_ports_plan_silent(daemon);
     const int status = force(daemon, read, event_ms, err);
-    plan_virtual_ports(daemon);
+    oneib_ports_plan_virtual(daemon);
     return status;
 }
 
@@ -545,41 +438,4 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     oneib_sync_unlock(lock);
     oneib_oned_queue_hosts_later(daemon);
     return status;
-}
-
-/* One that is not on this host leads the fabric wherever it is. */
-static int ask_for_sm(const struct oneib_daemon *daemon, enum oneib_sm_state *sm)
-{
-    struct oneib_error ignored;
-    if (!daemon->fabric)
-        return -1;
-    *sm = ONEIB_SM_MASTER;
-    return oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere
-               ? 0
-               : oneib_fabric_local_sm(daemon->fabric, sm, &ignored);
-}
-
-void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
-{
-    enum oneib_sm_state sm;
-    const bool known = ask_for_sm(daemon, &sm) == 0;
-    daemon->metrics.master = known && sm == ONEIB_SM_MASTER;
-    if (!known || sm == daemon->sm)
-        return;
-    if (sm == ONEIB_SM_MASTER) {
-        oneib_log(ONEIB_LOG_INFO, "%s",
-                  oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere
-                      ? "the subnet manager is asked over the network"
-                      : "the subnet manager here is master");
-        oneib_poll_schedule_succeeded(&daemon->schedule);
-        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
-    }
-    if (sm != ONEIB_SM_MASTER) {
-        oneib_fencing_clear_findings(daemon->fencing);
-        oneib_host_ports_forget_places(daemon->host_ports);
-    }
-    if (sm == ONEIB_SM_STANDBY)
-        oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");
-    daemon->sm = sm;
-    oneib_daemon_publish(daemon);
 }
