@@ -45,11 +45,12 @@ static bool check_version(struct oneib_session *session, struct oneib_checks *ch
     struct oneib_error err;
     oneib_autofree char *version = NULL;
     if (oneib_one_system_version(session->one, &version, &err) < 0) {
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, "oned",
-                        err.code == ONEIB_ERROR_AUTH
-                            ? "put the password that oned knows into the session file"
-                            : "is oned running there, and is one.endpoint right?",
-                        "%s", err.text);
+        if (err.code == ONEIB_ERROR_AUTH)
+            oneib_check_add(checks, ONEIB_CHECK_FAIL, "oned",
+                            "put the password that oned knows into the session file", "%s",
+                            err.text);
+        else
+            oneib_check_add_error(checks, ONEIB_CHECK_FAIL, "oned", &err);
         return false;
     }
     if (is_known_version(version))

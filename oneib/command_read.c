@@ -62,15 +62,6 @@ static int judge_fabric(const struct oneib_run *run, enum oneib_read_fabric fabr
     return 0;
 }
 
-/* Only oned can be unreachable to a snapshot: the fabric's absence is not an error of it. */
-static void add_fix(struct oneib_error *err)
-{
-    const struct oneib_error what = *err;
-    if (what.code == ONEIB_ERROR_UNREACHABLE)
-        oneib_fail(err, what.code, "%s; is oned running there, and is one.endpoint right?",
-                   what.text);
-}
-
 int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session, bool force,
                       struct oneib_snapshot *snapshot, struct oneib_error *err)
 {
@@ -85,8 +76,6 @@ int oneib_snapshot_of(const struct oneib_run *run, struct oneib_session *session
     const int status = oneib_snapshot_make(&session->config, session->sm, session->one,
                                            session->fabric, &options, snapshot, err);
     erase_progress(&progress);
-    if (status < 0)
-        add_fix(err);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "oneib/options.h"
 #include "oneib/print.h"
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,16 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
     check.text = text.data;
     check.fix = fix ? oneib_strdup(fix) : NULL;
     ONEIB_APPEND(checks->items, checks->count, checks->capacity, check);
+}
+
+void oneib_check_add_error(struct oneib_checks *checks, enum oneib_check_status status,
+                           const char *name, const struct oneib_error *err)
+{
+    const char *end = NULL;
+    for (const char *next = err->text; (next = strstr(next, "; ")); next += 2)
+        end = next;
+    oneib_check_add(checks, status, name, end ? end + 2 : NULL, "%.*s",
+                    (int)(end ? end - err->text : (ptrdiff_t)strlen(err->text)), err->text);
 }
 
 void oneib_check_append_front_end(const char *self_contained, const char *packaged,

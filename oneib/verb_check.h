@@ -26,6 +26,10 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
                      const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* What is behind the last "; " of the error's text is the fix. */
+void oneib_check_add_error(struct oneib_checks *checks, enum oneib_check_status status,
+                           const char *name, const struct oneib_error *err);
+
 /* Appends where a file of the front-end is: below ONE_LOCATION where that is set, else as OpenNebula's
  * packages have it. Both paths begin with "/". */
 void oneib_check_append_front_end(const char *self_contained, const char *packaged,

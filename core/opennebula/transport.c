@@ -193,6 +193,8 @@ static bool is_cut_off(const char *cause)
            strstr(cause, "bytes missing");
 }
 
+#define ONED_ABSENT "is oned running there, and is one.endpoint right?"
+
 /* xmlrpc-c tells an HTTP code and a failure of libcurl in words only. */
 static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_env *env,
                          const char *secret, struct oneib_error *err)
@@ -215,14 +217,15 @@ static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_e
                           transport->timeout_ms);
     if (is_gateway_code(code))
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                          "the proxy answers HTTP code %ld: is oned running?", code);
+                          "the proxy answers HTTP code %ld; " ONED_ABSENT, code);
     if (http)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "the answer is HTTP code %ld: is the endpoint right?", code);
     if (is_cut_off(cause))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the answer was cut off: %s", shown);
     if (env->fault_code == XMLRPC_NETWORK_ERROR && curl)
-        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "cannot reach oned: %s", shown);
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "cannot reach oned: %s; " ONED_ABSENT,
+                          shown);
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                       "the answer is not XML-RPC (%s): is the endpoint right?", shown);
 }

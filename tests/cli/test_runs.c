@@ -52,9 +52,16 @@ static void oned_that_does_not_answer_is_a_failure_with_a_fix(void **state)
     (void)state;
     char config[512];
     snprintf(config, sizeof config, "%s", configuration());
-    fails(RUN("list", "--no-fabric", "--config", config), "is oned running");
-    fails(RUN("show", "7", "--no-fabric", "--config", config), "127.0.0.1:1");
-    fails(RUN("--config", config, "plan"), "127.0.0.1:1");
+    static const char fix[] = "; is oned running there, and is one.endpoint right?\n";
+    fails(RUN("list", "--no-fabric", "--config", config), fix);
+    fails(RUN("show", "7", "--no-fabric", "--config", config), fix);
+    fails(RUN("--config", config, "plan"), fix);
+    fails(RUN("--config", config, "daemons"), fix);
+    fails(RUN("--config", config, "fence", "3"), fix);
+    fails(RUN("--config", config, "unfence", "3"), fix);
+    fails(RUN("--config", config, "host", "accept", "3"), fix);
+    fails(RUN("--config", config, "host", "forget", "3"), fix);
+    fails(RUN("--config", config, "daemons"), "127.0.0.1:1");
 }
 
 static void sync_and_verify_without_a_fabric_are_failures(void **state)
@@ -194,13 +201,15 @@ static void check_names_what_fails_and_its_mend(void **state)
     must_be(document, "opensm", "fail");
     must_be(document, "partitions", "warn");
     must_be(document, "static_partitions", "ok");
-    assert_true(json_is_string(json_object_get(find_check(document, "oned"), "fix")));
+    assert_string_equal(json_string_value(json_object_get(find_check(document, "oned"), "fix")),
+                        "is oned running there, and is one.endpoint right?");
     json_decref(document);
 
     const struct outcome *outcome = RUN("check", "--config", configuration());
     assert_int_equal(outcome->status, 1);
     assert_contains(outcome->out, "ok    configuration: ");
     assert_contains(outcome->out, "fail  oned: ");
+    assert_lacks(outcome->out, "; is oned running"); /* the fix, once */
     assert_lacks(outcome->out, "secret-of-the-test");
 }
 

@@ -243,7 +243,7 @@ static void answer_503(int connection, const char *request)
 static void a_proxy_without_oned_behind_it_is_unreachable(void **state)
 {
     (void)state;
-    vm_fails(answer_503, ONEIB_ERROR_UNREACHABLE, "HTTP code 503");
+    vm_fails(answer_503, ONEIB_ERROR_UNREACHABLE, "HTTP code 503; is oned running there");
 }
 
 static void answer_nothing(int connection, const char *request)
@@ -255,7 +255,7 @@ static void answer_nothing(int connection, const char *request)
 static void a_closed_connection_is_unreachable(void **state)
 {
     (void)state;
-    vm_fails(answer_nothing, ONEIB_ERROR_UNREACHABLE, "cannot reach oned");
+    vm_fails(answer_nothing, ONEIB_ERROR_UNREACHABLE, "is one.endpoint right?");
 }
 
 static void answer_no_http(int connection, const char *request)
