@@ -23,7 +23,7 @@
 #include "opennebula/one_client.h"
 #include <stddef.h>
 
-/* Called now and then with VMs read and VMs known of; may be NULL. */
+/* Called now and then with VMs read and VMs known of, once there are any; may be NULL. */
 typedef void (*oneib_pools_progress)(size_t done, size_t total, void *context);
 
 struct oneib_pools_options {

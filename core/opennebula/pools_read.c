@@ -165,9 +165,9 @@ int oneib_pools_read_hosts(struct oneib_pools *pools, struct oneib_error *err)
 
 void oneib_pools_report_progress(const struct oneib_pools *pools)
 {
-    if (!pools->options->progress)
+    const size_t done = pools->documents.vms_seen.count;
+    if (!pools->options->progress || (done == 0 && pools->total == 0))
         return;
-    size_t done = pools->documents.vms_seen.count;
     pools->options->progress(done, done > pools->total ? done : pools->total,
                              pools->options->progress_context);
 }
