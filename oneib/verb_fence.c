@@ -210,12 +210,15 @@ static const char *outcome_shown(const struct work *work)
         return succeeded ? "is fenced: its ports are disabled. What runs there runs on: "
                            "this switches no power off."
                          : "is NOT fenced: do not start its VMs elsewhere.";
-    if (succeeded)
-        return "is no longer fenced.";
-    return work->wish == ONEIB_FENCE_LIFT
-               ? "is still fenced, until its oneib-node reports that no VM has a VF: see that "
-                 "it runs there, and end the VMs from before the fence ('virsh list')."
-               : "is still fenced: does oneibd run beside the master subnet manager?";
+    return succeeded ? "is no longer fenced." : "is still fenced: ";
+}
+
+static struct oneib_shown advice_of(const struct work *work)
+{
+    const struct oneib_ledger_fence *fence =
+        oneib_ledger_fence(ledger_of(work), work->pick.host_id);
+    return work->wish != ONEIB_FENCE_CLOSED && fence ? oneib_fence_advice(fence)
+                                                     : (struct oneib_shown){""};
 }
 
 static json_t *json_ports(const struct work *work)
@@ -246,7 +249,8 @@ static int print(const struct work *work, struct oneib_error *err)
                                 err);
     oneib_autotext struct oneib_text text = {0};
     append_ports(work, &text);
-    oneib_text_printf(&text, "%s %s\n", host_of(work).text, outcome_shown(work));
+    oneib_text_printf(&text, "%s %s%s\n", host_of(work).text, outcome_shown(work),
+                      advice_of(work).text);
     return oneib_write_out(&text, err);
 }
 

@@ -15,6 +15,7 @@
 #include "cluster/cloud.h"
 #include "cluster/desired.h"
 #include "cluster/ledger.h"
+#include "cluster/names.h"
 #include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,6 +91,8 @@ int oneib_fence_note_states(const struct oneib_fence_plan *plan, int64_t now,
 bool oneib_fence_is_closed(enum oneib_fence_state state);
 /* Whether nothing on the host reaches the fabric: it is fenced, and each of its ports is closed. */
 bool oneib_fence_holds(const struct oneib_ledger *ledger, uint32_t host_id);
+/* What lifts it, or what a lift that was asked for waits for. */
+struct oneib_shown oneib_fence_advice(const struct oneib_ledger_fence *fence);
 /* What the ledger says of fenced hosts: for people. */
 void oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
                         struct oneib_findings *findings);

@@ -3,6 +3,7 @@
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include <inttypes.h>
+#include <stdio.h>
 
 /* What is wrong with a port, in findings and on the command line alike. */
 struct trouble {
@@ -43,16 +44,37 @@ static void report_port(const struct oneib_cloud *cloud,
                         oneib_host_id_shown(cloud, port->host_id).text, port->guid, trouble->why);
 }
 
+struct oneib_shown oneib_fence_advice(const struct oneib_ledger_fence *fence)
+{
+    struct oneib_shown shown = {""};
+    switch (fence->wish) {
+    case ONEIB_FENCE_CLOSED:
+        snprintf(shown.text, sizeof shown.text,
+                 "when it works again and its earlier VMs have ended: 'oneib unfence %" PRIu32 "'",
+                 fence->host_id);
+        break;
+    case ONEIB_FENCE_LIFT:
+        snprintf(shown.text, sizeof shown.text,
+                 "'oneib unfence' waits until its oneib-node reports that no VM has a VF: see that "
+                 "it runs there, and end the VMs from before the fence ('virsh list')");
+        break;
+    case ONEIB_FENCE_FORCED:
+        snprintf(shown.text, sizeof shown.text,
+                 "'oneib unfence --force' waits for oneibd: see that it runs beside the master "
+                 "subnet manager");
+        break;
+    }
+    return shown;
+}
+
 static void report_host(const struct oneib_cloud *cloud, const struct oneib_ledger_fence *fence,
                         struct oneib_findings *findings)
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, fence->host_id);
-    oneib_findings_note(findings, ONEIB_FINDING_HOST_FENCED,
-                        "%s is fenced: no VM on it is a member of any cluster%s",
-                        oneib_host_id_shown(cloud, fence->host_id).text,
-                        fence->wish == ONEIB_FENCE_LIFT
-                            ? "; that is lifted once its oneib-node has reported an empty table"
-                            : "");
+    oneib_findings_note_with(
+        findings, ONEIB_FINDING_HOST_FENCED, oneib_finding_severity(ONEIB_FINDING_HOST_FENCED),
+        oneib_fence_advice(fence).text, "%s is fenced: no VM on it is a member of any cluster",
+        oneib_host_id_shown(cloud, fence->host_id).text);
 }
 
 void oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
+#include "cluster/fence.h"
 #include "cluster/host_attributes.h"
 #include "cluster/host_port.h"
 #include "cluster/names.h"
@@ -9,6 +10,7 @@
 #include "command/pick.h"
 #include "sync/leaves.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,19 +89,30 @@ static bool awaits_acceptance(const struct survey *survey, const struct oneib_ho
            oneib_ledger_awaits_acceptance(oneib_snapshot_ledger(snapshot), host);
 }
 
-static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
+/* NULL: none. *made has what is not the same for all hosts. */
+static const char *host_problem(const struct survey *survey, const struct oneib_host *host,
+                                struct oneib_shown *made)
 {
     const struct oneib_host_attributes *item =
         oneib_host_attributes_of(&survey->attributes, host->id);
-    if (oneib_ledger_fence(oneib_snapshot_ledger(survey->view->snapshot), host->id))
-        return "it is fenced: once its earlier VMs are gone, 'oneib unfence'";
+    const struct oneib_ledger_fence *fence =
+        oneib_ledger_fence(oneib_snapshot_ledger(survey->view->snapshot), host->id);
+    if (fence) {
+        snprintf(made->text, sizeof made->text, "it is fenced: %.200s",
+                 oneib_fence_advice(fence).text);
+        return made->text;
+    }
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
         return "OpenNebula gets no monitoring from it: its last report may be stale (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
         return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
-    if (awaits_acceptance(survey, host))
-        return "the key of its oneib-node is not accepted, so nothing is granted to it: "
-               "'oneib host accept HOST', or --all";
+    if (awaits_acceptance(survey, host)) {
+        snprintf(made->text, sizeof made->text,
+                 "the key of its oneib-node is not accepted, so nothing is granted to it: "
+                 "'oneib host accept %" PRIu32 "', or --all",
+                 host->id);
+        return made->text;
+    }
     if (is_unreachable(node_state(survey, host->id)))
         return "its oneib-node does not report to oneibd: 'oneib hca' there says why";
     /* The probe says the same of a host whose oneib-node does not run. */
@@ -115,7 +128,8 @@ typedef void (*say_problem)(const struct oneib_host *host, const struct oneib_hc
 static void tell_problems(const struct survey *survey, const struct oneib_host *host,
                           say_problem say, void *context)
 {
-    const char *what = host_problem(survey, host);
+    struct oneib_shown made;
+    const char *what = host_problem(survey, host, &made);
     if (what)
         say(host, NULL, what, context);
     for (size_t i = 0; i < host->port_count; i++)

@@ -408,6 +408,7 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
         assert_true(is_physically(port, "Disabled"));
         lab_sleep_ms(100);
     }
+    must_say(ONEIB(0, "hosts")->out, "host \"mute\": it is fenced: 'oneib unfence' waits until");
     MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
     kill(services, SIGCONT);
     must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is no longer fenced");

@@ -1021,7 +1021,7 @@ static void a_forged_first_key_of_a_new_host_brings_no_key_to_a_port(void **stat
              "granted to it; its probe reports %s",
              digits);
     await_said(text);
-    must_say(ONEIB(0, "hosts")->out, "'oneib host accept HOST', or --all");
+    must_say(ONEIB(0, "hosts")->out, "', or --all");
     must_say(ONEIB(0, "check")->out, "1 host has no accepted key of oneib-node");
 
     oneib_key_format(pair.public, digits);
