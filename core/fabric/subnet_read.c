@@ -109,6 +109,8 @@ static void take_node_info(struct reader *reader, size_t index, uint8_t *info)
                             ? 0
                             : (uint8_t)mad_get_field(info, 0, IB_NODE_LOCAL_PORT_F);
     port->partition_cap = (uint16_t)mad_get_field(info, 0, IB_NODE_PARTITION_CAP_F);
+    port->vendor_id = mad_get_field(info, 0, IB_NODE_VENDORID_F);
+    port->device_id = (uint16_t)mad_get_field(info, 0, IB_NODE_DEVID_F);
     ask_further(reader, index);
 }
 

@@ -45,7 +45,9 @@ struct oneib_subnet_port {
     uint8_t rate;             /* fastest enabled width x speed, IB rate code; 0: not known */
     uint8_t active_rate;      /* of its link as it runs, IB rate code; 0: not known */
     enum oneib_port_m_key m_key;
-    uint8_t m_key_level;  /* PortInfo.M_KeyProtectBits */
+    uint8_t m_key_level; /* PortInfo.M_KeyProtectBits */
+    uint32_t vendor_id;  /* NodeInfo.VendorID, DeviceID: the adapter's; 0: not known */
+    uint16_t device_id;
     bool answered;        /* its whole P_Key table was read */
     uint16_t *pkeys;      /* owned; partition_cap raw entries in table order, 0 = empty; NULL unless
                              answered */
@@ -71,8 +73,8 @@ void oneib_subnet_clear(struct oneib_subnet *subnet);
 enum oneib_deviation_kind {
     ONEIB_KEY_EXCESS,    /* the port holds a key that it should not: a violation */
     ONEIB_KEY_WIDENED,   /* limited was meant, full is in the table: a violation */
-    ONEIB_KEY_LAST_SLOT, /* a key in the last slot of an HCA's table: mlx4's "unassigned" VFs would
-                            get it: a violation */
+    ONEIB_KEY_LAST_SLOT, /* a key in the last slot of the table of an HCA that may be mlx4's, whose
+                            "unassigned" VFs would get it: a violation */
     ONEIB_KEY_ABSENT,    /* a member's key is not in force */
     ONEIB_KEY_NARROWED,  /* full was meant, limited is in the table */
     ONEIB_KEY_NOT_FIRST, /* index 0 is not the default partition (indx0 aside): every closed VF of

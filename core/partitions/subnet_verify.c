@@ -49,6 +49,18 @@ static bool is_empty(uint16_t raw)
     return oneib_pkey_base(raw) == 0;
 }
 
+#define VENDOR_MELLANOX 0x02c9
+
+/* Those of mlx5 are its devices (Linux, drivers/net/ethernet/mellanox/mlx5/core/main.c: 0x1011,
+ * Connect-IB, and above; BlueField has 0xa2d.), and virtual ports. */
+static bool may_be_mlx4(const struct oneib_subnet_port *port)
+{
+    const bool is_mlx5 = port->vendor_id == VENDOR_MELLANOX &&
+                         ((port->device_id >= 0x1011 && port->device_id <= 0x10ff) ||
+                          (port->device_id & 0xfff0) == 0xa2d0);
+    return port->node_type == ONEIB_NODE_CA && !port->owner && !is_mlx5;
+}
+
 static void compare_entry(struct comparison *comparison, uint16_t index)
 {
     uint16_t found = comparison->port->pkeys[index];
@@ -61,7 +73,7 @@ static void compare_entry(struct comparison *comparison, uint16_t index)
     else if (oneib_pkey_is_full(found) && !oneib_pkey_is_full(expected))
         add_deviation(comparison, ONEIB_KEY_WIDENED, expected, found, index);
     bool last = index > 0 && index + 1 == comparison->port->partition_cap;
-    if (last && comparison->port->node_type == ONEIB_NODE_CA)
+    if (last && may_be_mlx4(comparison->port))
         add_deviation(comparison, ONEIB_KEY_LAST_SLOT, expected, found, index);
 }
 

@@ -172,6 +172,33 @@ static void a_key_in_the_last_slot_of_an_adapter_is_a_violation(void **state)
     assert_deviation(fabric, 0, ONEIB_KEY_LAST_SLOT, 2, 0x8100, 0x8100, 7);
 }
 
+/* Its "unassigned" VFs are at no slot. Another vendor's number may be any adapter's. */
+static void the_last_slot_counts_at_adapters_that_may_be_mlx4(void **state)
+{
+    struct fabric *fabric = *state;
+    static const struct {
+        uint32_t vendor_id;
+        uint16_t device_id;
+        oneib_guid owner;
+    } adapters[] = {{0x02c9, 0x1013, 0}, {0x02c9, 0xa2d6, 0}, {0x02c9, 0x1007, 0},
+                    {0x1234, 0x1013, 0}, {0, 0, 0},           {0, 0, 2}};
+    const size_t count = sizeof adapters / sizeof *adapters;
+    default_partition(fabric);
+    partition(fabric, "one1", 0x100);
+    for (size_t i = 0; i < count; i++) {
+        const oneib_guid guid = 2 + i;
+        CA(fabric, guid, 0x7fff, 0, 0, 0, 0, 0, 0, 0x8100);
+        fabric->subnet.ports[i].vendor_id = adapters[i].vendor_id;
+        fabric->subnet.ports[i].device_id = adapters[i].device_id;
+        fabric->subnet.ports[i].owner = adapters[i].owner;
+        member(fabric, ONEIB_MEMBER_GUID, guid, ONEIB_FULL);
+    }
+    assert_int_equal(3, verify(fabric)->violations);
+    assert_deviation(fabric, 0, ONEIB_KEY_LAST_SLOT, 4, 0x8100, 0x8100, 7);
+    assert_deviation(fabric, 1, ONEIB_KEY_LAST_SLOT, 5, 0x8100, 0x8100, 7);
+    assert_deviation(fabric, 2, ONEIB_KEY_LAST_SLOT, 6, 0x8100, 0x8100, 7);
+}
+
 /* opensm makes it by itself. */
 static void the_default_partition_is_expected_though_no_file_has_it(void **state)
 {
@@ -351,6 +378,7 @@ int main(void)
         FABRIC_TEST(every_kind_of_deviation_is_found),
         cmocka_unit_test(links_are_those_of_ports_that_are_not_virtual),
         FABRIC_TEST(a_key_in_the_last_slot_of_an_adapter_is_a_violation),
+        FABRIC_TEST(the_last_slot_counts_at_adapters_that_may_be_mlx4),
         FABRIC_TEST(the_default_partition_is_expected_though_no_file_has_it),
         FABRIC_TEST(a_table_of_one_key_has_it_in_its_place),
         FABRIC_TEST(what_is_wrong_with_a_port_is_told_kind_by_kind),

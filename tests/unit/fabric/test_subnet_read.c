@@ -101,6 +101,8 @@ static void answer(const struct port *port, const struct oneib_mad_request *requ
         mad_set_field64(data, 0, IB_NODE_PORT_GUID_F, port->guid);
         mad_set_field(data, 0, IB_NODE_LOCAL_PORT_F, 1);
         mad_set_field(data, 0, IB_NODE_PARTITION_CAP_F, CAP);
+        mad_set_field(data, 0, IB_NODE_VENDORID_F, 0x02c9);
+        mad_set_field(data, 0, IB_NODE_DEVID_F, 0x1013);
     } else if (request->attribute == IB_ATTR_PORT_INFO) {
         mad_set_field(data, 0, IB_PORT_LID_F, port->lid);
     } else if (request->attribute == IB_ATTR_PKEY_TBL && request->modifier == 0) {
@@ -193,6 +195,8 @@ static void each_port_has_its_own_table(void **state)
     must_hold(5, 0x8101);
     must_hold(6, 0x8102);
     assert_true(read_at(5)->guid == ONE && read_at(6)->guid == TWO);
+    assert_int_equal(read_at(5)->vendor_id, 0x02c9);
+    assert_int_equal(read_at(5)->device_id, 0x1013);
 }
 
 /* The LID has been given to another port since the SA was asked: its keys are not the first one's.
