@@ -72,6 +72,13 @@ enum oneib_exit oneib_usage_unexpected(const struct oneib_run *run, size_t word,
     return oneib_usage(run->verb, err, "unexpected argument '%s'", run->words[word]);
 }
 
+enum oneib_exit oneib_usage_invalid(const struct oneib_run *run, size_t word, const char *expected,
+                                    struct oneib_error *err)
+{
+    return oneib_usage(run->verb, err, "invalid argument '%s': expected %s", run->words[word],
+                       expected);
+}
+
 /* ONEIB_OPTION_COUNT when there is no such option for the verb. */
 static enum oneib_option find_option(const struct oneib_verb *verb, const char *name, size_t length)
 {

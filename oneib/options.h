@@ -24,6 +24,10 @@ enum oneib_exit oneib_usage(const struct oneib_verb *verb, struct oneib_error *e
 enum oneib_exit oneib_usage_unexpected(const struct oneib_run *run, size_t word,
                                        struct oneib_error *err);
 
+/* Of run->words[word], which is none of those that are expected: "encode or decode". */
+enum oneib_exit oneib_usage_invalid(const struct oneib_run *run, size_t word, const char *expected,
+                                    struct oneib_error *err);
+
 /* A strict decimal number 0-max; `what` names it in the refusal. Returns DONE or USAGE. */
 enum oneib_exit oneib_usage_number(const struct oneib_verb *verb, const char *what,
                                    const char *string, uint64_t max, uint64_t *value,

@@ -136,8 +136,10 @@ static int list_or_forget(const struct oneib_run *run, bool forgets, struct onei
 static enum oneib_exit run_daemons(const struct oneib_run *run, struct oneib_error *err)
 {
     const bool forgets = run->word_count > 0;
-    if (forgets && (run->word_count != 2 || strcmp(run->words[0], "forget") != 0))
-        return oneib_usage(run->verb, err, "expected 'daemons' or 'daemons forget ADDRESS'");
+    if (forgets && strcmp(run->words[0], "forget") != 0)
+        return oneib_usage_invalid(run, 0, "forget", err);
+    if (run->word_count == 1)
+        return oneib_usage(run->verb, err, "missing argument ADDRESS");
     if (!forgets && oneib_given(run, ONEIB_OPTION_FORCE))
         return oneib_usage(run->verb, err, "'--force' is for 'daemons forget'");
     return list_or_forget(run, forgets, err) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;

@@ -63,8 +63,7 @@ static enum oneib_exit run_guid(const struct oneib_run *run, struct oneib_error 
 {
     const bool encoding = strcmp(run->words[0], "encode") == 0;
     if (!encoding && strcmp(run->words[0], "decode") != 0)
-        return oneib_usage(run->verb, err, "invalid argument '%s': expected encode or decode",
-                           run->words[0]);
+        return oneib_usage_invalid(run, 0, "encode or decode", err);
 
     struct oneib_guid_parts parts;
     if ((encoding ? encode : decode)(run, &parts, err) != ONEIB_EXIT_DONE)

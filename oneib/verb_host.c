@@ -290,8 +290,7 @@ static enum oneib_exit check_words(const struct oneib_run *run, struct oneib_err
                                : all    ? "all"
                                         : "key");
     } else if (strcmp(run->words[0], "accept") != 0) {
-        return oneib_usage(run->verb, err, "invalid argument '%s': expected forget or accept",
-                           run->words[0]);
+        return oneib_usage_invalid(run, 0, "forget or accept", err);
     }
     if (has_key + has_port + all > 1)
         return oneib_usage(run->verb, err, "only one of --all, --key and --port");

@@ -56,8 +56,7 @@ static enum oneib_exit run_mac(const struct oneib_run *run, struct oneib_error *
     struct dummy_mac mac = {0};
     const bool encoding = strcmp(run->words[0], "encode") == 0;
     if (!encoding && strcmp(run->words[0], "decode") != 0)
-        return oneib_usage(run->verb, err, "invalid argument '%s': expected encode or decode",
-                           run->words[0]);
+        return oneib_usage_invalid(run, 0, "encode or decode", err);
     if (run->word_count < 2)
         return oneib_usage(run->verb, err, "missing argument %s", encoding ? "IPV4" : "MAC");
 

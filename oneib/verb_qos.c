@@ -166,7 +166,7 @@ static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *
         return oneib_given(run, ONEIB_OPTION_LINKS) ? oneib_qos_links(run, err)
                                                     : run_show(run, err);
     if (strcmp(run->words[0], "move") != 0)
-        return oneib_usage_unexpected(run, 0, err);
+        return oneib_usage_invalid(run, 0, "move", err);
     if (run->word_count < 2)
         return oneib_usage(run->verb, err, "missing argument NETWORK");
     if (run->word_count > 2)

@@ -89,9 +89,22 @@ static void unexpected_arguments_are_usage_errors(void **state)
     refused(RUN("mac", "decode", "aa:00:0a:14:00:0a", "x"), "unexpected argument 'x'");
 }
 
+static void an_unknown_subcommand_is_named_with_those_that_there_are(void **state)
+{
+    (void)state;
+    refused(RUN("host", "frob"), "invalid argument 'frob': expected forget or accept");
+    refused(RUN("daemons", "frob"), "invalid argument 'frob': expected forget; see 'oneib daemons");
+    refused(RUN("daemons", "frob", "x"), "invalid argument 'frob': expected forget");
+    refused(RUN("qos", "frob"), "invalid argument 'frob': expected move");
+    refused(RUN("guid", "frob"), "invalid argument 'frob': expected encode or decode");
+    refused(RUN("mac", "frob", "x"), "invalid argument 'frob': expected encode or decode");
+}
+
 static void missing_arguments_are_usage_errors(void **state)
 {
     (void)state;
+    refused(RUN("daemons", "forget"), "missing argument ADDRESS");
+    refused(RUN("host", "accept"), "missing argument HOST");
     refused(RUN("show"), "missing argument ID or NAME");
     refused(RUN("mac"), "missing argument encode or decode");
     refused(RUN("mac", "encode"), "missing argument IPV4");
@@ -236,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_verbs_option_does_not_go_before_the_verb),
         cmocka_unit_test(an_option_without_its_value_is_a_usage_error),
         cmocka_unit_test(unexpected_arguments_are_usage_errors),
+        cmocka_unit_test(an_unknown_subcommand_is_named_with_those_that_there_are),
         cmocka_unit_test(missing_arguments_are_usage_errors),
         cmocka_unit_test(an_id_must_be_a_number),
         cmocka_unit_test(color_and_format_have_few_values),
