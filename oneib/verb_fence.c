@@ -25,6 +25,7 @@
  * within 7.5 s (ONEIB_NODE_SILENT_MS), also by an oneibd that has just started. */
 #define PROOF_PATIENCE_S 10
 #define PAUSE_MS 250
+#define NOTE_AFTER_MS 2000
 /* Others write the ledger too: so often it is tried again. */
 #define WRITES 10
 
@@ -146,13 +147,28 @@ static bool is_answered(const struct work *work)
     return true;
 }
 
+/* Once, when the answer takes longer than an oneibd that has nothing to wait for. */
+static void note_waiting(const struct work *work, unsigned seconds)
+{
+    const struct oneib_ledger_fence *fence =
+        oneib_ledger_fence(ledger_of(work), work->pick.host_id);
+    if (fence && work->wish != ONEIB_FENCE_CLOSED)
+        oneib_print_note("%s is still fenced: %s; waiting for %u s at most", host_of(work).text,
+                         oneib_fence_advice(fence).text, seconds);
+}
+
 /* oned may be away for a moment, as everything can when hosts fail: then the next look tells. */
 static int await_answer(struct work *work, struct oneib_error *err)
 {
     const unsigned seconds = work->wish == ONEIB_FENCE_LIFT ? LIFT_PATIENCE_S : PATIENCE_S;
-    const double end = oneib_now_ms() + seconds * 1000.0;
+    const double begin = oneib_now_ms(), end = begin + seconds * 1000.0;
+    bool is_noted = false;
     int outcome = 0;
     while (!is_answered(work) && oneib_now_ms() < end) {
+        if (!is_noted && oneib_now_ms() > begin + NOTE_AFTER_MS) {
+            note_waiting(work, seconds);
+            is_noted = true;
+        }
         poll(NULL, 0, PAUSE_MS);
         outcome = oneib_host_pick_read_ledger(&work->session, &work->pick, err);
     }

@@ -383,6 +383,18 @@ static void a_fence_is_lifted_when_the_node_has_nothing(void **state)
     json_decref(port);
 }
 
+static void await_noted(const char *note)
+{
+    bool noted = false;
+    for (unsigned waited = 0; !noted; waited += 100) {
+        oneib_autofree char *said = lab_read(scene(), "unfence.log");
+        noted = strstr(said, note);
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("'oneib unfence' says: %s", said);
+        lab_sleep_ms(100);
+    }
+}
+
 /* Nobody hears of a host whose service is stopped: nothing says that it has nothing. What it said
  * just before it was stopped, and before anybody asked, does not. */
 static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
@@ -409,6 +421,7 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
         lab_sleep_ms(100);
     }
     must_say(ONEIB(0, "hosts")->out, "host \"mute\": it is fenced: 'oneib unfence' waits until");
+    await_noted("note: host \"mute\" is still fenced: 'oneib unfence' waits until");
     MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
     kill(services, SIGCONT);
     must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is no longer fenced");
