@@ -50,7 +50,7 @@ static bool check_version(struct oneib_session *session, struct oneib_checks *ch
                             "put the password that oned knows into the session file", "%s",
                             err.text);
         else
-            oneib_check_add_error(checks, ONEIB_CHECK_FAIL, "oned", &err);
+            oneib_check_add_error(checks, ONEIB_CHECK_FAIL, "oned", NULL, &err);
         return false;
     }
     if (is_known_version(version))

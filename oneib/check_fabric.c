@@ -50,15 +50,12 @@ static void check_subnet_manager(struct oneib_session *session, struct oneib_che
                         err.text);
     else if (here == ONEIB_SM_MASTER)
         oneib_check_add(checks, ONEIB_CHECK_OK, sm_check, NULL, "master, on this port");
-    else if (oneib_fabric_find_master(session->fabric, &master, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, sm_check,
-                        here == ONEIB_SM_NONE
-                            ? "start opensm here or on another host: until then ports keep the "
-                              "P_Keys that they have"
-                            : "look into opensm's log when this stays",
-                        "%s", err.text);
-    else
+    else if (oneib_fabric_find_master(session->fabric, &master, &err) == 0)
         tell_master(here, master, checks);
+    else
+        oneib_check_add_error(
+            checks, ONEIB_CHECK_FAIL, sm_check,
+            here == ONEIB_SM_NONE ? NULL : "look into opensm's log when this stays", &err);
 }
 
 static bool has_bad_key_file(const struct oneib_session *session)

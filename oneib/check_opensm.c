@@ -285,8 +285,8 @@ static void check_command(const struct oneib_config *config, struct oneib_checks
 static const char *fix_for_absence(const struct oneib_config *config)
 {
     return config->opensm.method == ONEIB_RELOAD_SYSTEMD
-               ? "start opensm; opensm.unit must name the unit whose main process it is"
-               : "start opensm; it must write its process id (--pidfile) to the file that "
+               ? "opensm.unit must name the unit whose main process opensm is, and it must run"
+               : "opensm must run, and write its process id (--pidfile) to the file that "
                  "opensm.pid_file names";
 }
 

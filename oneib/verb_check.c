@@ -28,12 +28,12 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
 }
 
 void oneib_check_add_error(struct oneib_checks *checks, enum oneib_check_status status,
-                           const char *name, const struct oneib_error *err)
+                           const char *name, const char *fix, const struct oneib_error *err)
 {
     const char *end = NULL;
     for (const char *next = err->text; (next = strstr(next, "; ")); next += 2)
         end = next;
-    oneib_check_add(checks, status, name, end ? end + 2 : NULL, "%.*s",
+    oneib_check_add(checks, status, name, fix || !end ? fix : end + 2, "%.*s",
                     (int)(end ? end - err->text : (ptrdiff_t)strlen(err->text)), err->text);
 }
 

@@ -26,9 +26,9 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
                      const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* What is behind the last "; " of the error's text is the fix. */
+/* What is behind the last "; " of the error's text is the fix; a fix that is not NULL stands instead. */
 void oneib_check_add_error(struct oneib_checks *checks, enum oneib_check_status status,
-                           const char *name, const struct oneib_error *err);
+                           const char *name, const char *fix, const struct oneib_error *err);
 
 /* Appends where a file of the front-end is: below ONE_LOCATION where that is set, else as OpenNebula's
  * packages have it. Both paths begin with "/". */
@@ -42,7 +42,7 @@ void oneib_check_sunstone(struct oneib_checks *checks);
 /* Whether any machine can send monitoring messages for any host. Adds nothing without monitord.conf. */
 void oneib_check_monitoring(struct oneib_checks *checks);
 /* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons,
- * and whether these answer. */
+ * and whether these answer; elsewhere whether one of them runs here. */
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks);
 /* Whether something takes connections at the address of a daemon (tcp://HOST:PORT), within 2 s;
  * else why not. */

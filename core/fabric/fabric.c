@@ -179,15 +179,18 @@ static int refresh(struct oneib_fabric *fabric, struct oneib_error *err)
     return 0;
 }
 
+#define START_OPENSM                                                                               \
+    "; start opensm here or on another host: until then ports keep the P_Keys that they have"
+
 static int no_master(const struct oneib_fabric *fabric, struct oneib_error *err)
 {
     if (fabric->lid == 0 || fabric->sm_lid == 0)
         return oneib_fail(
             err, ONEIB_ERROR_UNREACHABLE,
-            "no subnet manager is master: none has given %s port %u a LID: start opensm",
+            "no subnet manager is master: none has given %s port %u a LID" START_OPENSM,
             fabric->port.ca, fabric->port.number);
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                      "no subnet manager is master: LID %u does not answer: start opensm",
+                      "no subnet manager is master: LID %u does not answer" START_OPENSM,
                       fabric->sm_lid);
 }
 

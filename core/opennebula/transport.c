@@ -213,21 +213,21 @@ static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_e
     if (env->fault_code == XMLRPC_TIMEOUT_ERROR || strstr(cause, "timed out") ||
         strstr(cause, "Timeout was reached"))
         return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                          "no answer within %u ms: is oned overloaded, or one.timeout too short?",
+                          "no answer within %u ms; is oned overloaded, or one.timeout too short?",
                           transport->timeout_ms);
     if (is_gateway_code(code))
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
                           "the proxy answers HTTP code %ld; " ONED_ABSENT, code);
     if (http)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "the answer is HTTP code %ld: is the endpoint right?", code);
+                          "the answer is HTTP code %ld; is the endpoint right?", code);
     if (is_cut_off(cause))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the answer was cut off: %s", shown);
     if (env->fault_code == XMLRPC_NETWORK_ERROR && curl)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "cannot reach oned: %s; " ONED_ABSENT,
                           shown);
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                      "the answer is not XML-RPC (%s): is the endpoint right?", shown);
+                      "the answer is not XML-RPC (%s); is the endpoint right?", shown);
 }
 
 /* oned's answers have no document type; a page of a web server has, and entities could be declared
