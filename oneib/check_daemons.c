@@ -8,6 +8,7 @@
 #include "grants/daemons.h"
 #include "oneib/verb_check.h"
 #include "opennebula/ledger_document.h"
+#include "sync/lock.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -92,6 +93,28 @@ static void check_remotes(const char *path, const struct oneib_kept_ledger *kept
     }
 }
 
+/* Of a machine without remotes: a subnet manager's host. */
+static void check_runs_here(const struct oneib_session *session, const struct oneib_ledger *ledger,
+                            struct oneib_checks *checks)
+{
+    static const char name[] = "oneibd";
+    const char *state = oneib_config_state(&session->config);
+    struct oneib_error err;
+    int process;
+    if (ledger->daemon_count == 0 || !session->config.one.writer)
+        return;
+    if (oneib_daemon_find(state, &process, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "run this as root", "%s", err.text);
+    else if (process == 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name,
+                        "systemctl start oneibd, where this is a subnet manager's host",
+                        "none keeps %s here, and the ledger has %zu: no VM on a host that follows "
+                        "this one gets a virtual function",
+                        state, ledger->daemon_count);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "process %d", process);
+}
+
 void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks)
 {
     struct oneib_error err;
@@ -99,12 +122,16 @@ void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *che
     struct stat remotes;
     oneib_autotext struct oneib_text path = {0};
     oneib_check_append_front_end("/var/remotes", "/var/lib/one/remotes", &path);
-    /* Why oned does not answer has been said. */
-    if (stat(path.data, &remotes) < 0 || !S_ISDIR(remotes.st_mode) || !session->one)
+    const bool has_remotes = stat(path.data, &remotes) == 0 && S_ISDIR(remotes.st_mode);
+    if (!session->one) /* why oned does not answer has been said */
         return;
     oneib_text_append(&path, "/etc/oneib/daemons");
-    if (oneib_ledger_read(session->one, session->config.one.acl_user, &kept, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, NULL, "%s", err.text);
-    else
+    const bool is_read =
+        oneib_ledger_read(session->one, session->config.one.acl_user, &kept, &err) == 0;
+    if (is_read && has_remotes)
         check_remotes(path.data, &kept, checks);
+    else if (is_read)
+        check_runs_here(session, &kept.ledger, checks);
+    else if (has_remotes)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, NULL, "%s", err.text);
 }

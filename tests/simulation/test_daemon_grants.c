@@ -1023,6 +1023,7 @@ static void a_forged_first_key_of_a_new_host_brings_no_key_to_a_port(void **stat
     await_said(text);
     must_say(ONEIB(0, "hosts")->out, "', or --all");
     must_say(ONEIB(0, "check")->out, "1 host has no accepted key of oneib-node");
+    must_say(ONEIB(0, "check")->out, "\nok    oneibd: process ");
 
     oneib_key_format(pair.public, digits);
     must_say(ONEIB(0, "host", "accept", "--key", digits, "H1")->out, "accepted");
