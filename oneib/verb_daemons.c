@@ -154,7 +154,7 @@ const struct oneib_verb oneib_verb_daemons = {
         "reach\nit, and its two public keys. The front-end's remotes bring it to nodes, as the "
         "file\netc/oneib/daemons there; install.sh --frontend writes that.\n\nforget: removes the "
         "oneibd at ADDRESS from the ledger: its host is retired, or\n        its keys were "
-        "disclosed. Nodes stop believing it when the remotes\n        without it have reached "
+        "disclosed. Nodes stop trusting it when the remotes\n        without it have reached "
         "them.\n\n  --force  forget one whose address answers\n\nexample:\n  $ oneib daemons\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
     .words_max = 2,
