@@ -200,17 +200,19 @@ static int migrate(const struct call *call)
     return DONE;
 }
 
+#define START_AGAIN ": end the demo, and start it again"
+
 /* Whatever has failed, no tenant may reach another. */
 static int change(const struct call *call, int (*act)(const struct call *call))
 {
     struct oneib_error unheard;
     struct lab *lab = call->stage->lab;
     const size_t steps = call->stage->steps;
-    if (!lab_is_running(lab, lab->ibsim)) {
-        oneib_text_append(call->error, "ibsim has ended, and with it the fabric: end the demo, and "
-                                       "start it again\n");
-        return REFUSED;
-    }
+    if (!lab_is_running(lab, lab->ibsim))
+        return refuse(call, "", "ibsim", " has ended, and with it the fabric" START_AGAIN);
+    if (!lab_is_running(lab, lab_child_pid(lab, "node-standin")))
+        return refuse(call, "", "node-standin",
+                      " has ended, and with it the hosts' adapters" START_AGAIN);
     if (demo_follow_fences(call->stage, call->err) < 0)
         return BROKEN;
     const int status = act(call);

@@ -494,7 +494,13 @@ static void conclude(struct demo_stage *stage, const struct demo_options *option
             printf("Its logs are kept in %s\n", lab_directory(stage->lab));
         return;
     }
-    printf("Every check held.\n");
+    if (stage->wrong > 0)
+        printf("Every check of the demo held. In the kept cloud %zu things were not as they should "
+               "be; "
+               "no tenant reached another.\n",
+               stage->wrong);
+    else
+        printf("Every check held.\n");
     if (options->keep_minutes == 0)
         printf("\nNext: share/demo/run --keep   the cloud stays up, and you look around in it\n"
                "      docs/operator.md        installing oneib, and running it\n"

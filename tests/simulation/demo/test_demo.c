@@ -486,6 +486,33 @@ static void read_terminal(int terminal, struct oneib_text *text, const char *wor
     }
 }
 
+/* Kills the demo's program of that name: one that works in its directory. */
+static void kill_program(const char *directory, const char *name)
+{
+    char line[PATH_MAX + 256];
+    snprintf(line, sizeof line,
+             "killed=; lab='%s'; for p in /proc/[0-9]*; do"
+             " if grep -qx %s $p/comm 2>/dev/null &&"
+             " { [ $p/cwd -ef $lab ] || [ $p/cwd -ef $lab/nodes ]; }; then"
+             " kill -9 ${p##*/}; killed=yes; fi; done; [ $killed ]",
+             directory, name);
+    type(line, 0);
+}
+
+static void programs_that_cannot_be_replaced_are_named(const char *directory)
+{
+    kill_program(directory, "node-standin");
+    type("vm-standin start climate", 1);
+    must_say(output.error,
+             "\"node-standin\" has ended, and with it the hosts' adapters: end the demo");
+    type("oneib list", 0);
+    kill_program(directory, "ibsim");
+    type("vm-standin stop 0", 1);
+    must_say(output.error, "\"ibsim\" has ended, and with it the fabric: end the demo");
+    type("oneib list", 3);
+    must_say(output.error, "(ibsim) has ended: end the demo");
+}
+
 static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_leaves_nothing(void **state)
 {
     (void)state;
@@ -510,6 +537,7 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_leaves_nothi
     if (readlink(nodes, memory, sizeof memory - 1) < 0)
         *memory = '\0';
     const pid_t master = pid_in(directory, "opensm"), standby = pid_in(directory, "standby");
+    programs_that_cannot_be_replaced_are_named(directory);
     assert_int_equal(write(terminal, "\n", 1), 1);
     read_terminal(terminal, &text, NULL);
     assert_true(lab_wait(lab, demo, END_MS, &status));
