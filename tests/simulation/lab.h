@@ -88,6 +88,9 @@ int lab_fabric_start(struct lab *lab, struct oneib_error *err);
 /* One line to ibsim's console, for instance `Unlink "H1"[1]`; returns after ibsim has carried it
  * out. */
 int lab_fabric_command(struct lab *lab, const char *command, struct oneib_error *err);
+/* Waits until the program has a place in ibsim, or has ended. A client that ends between asking for one and
+ * getting it ends ibsim, too. */
+int lab_fabric_await_place(struct lab *lab, pid_t pid, struct oneib_error *err);
 /* Port 1 of a host. */
 int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err);
 /* All links of a switch, counted from 0 in the order of the plan: a fat tree's leaves come first.

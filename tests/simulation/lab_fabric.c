@@ -15,6 +15,7 @@
 #include <sys/un.h>
 
 #define READY_MS 10000u
+#define PLACE_MS 60000u
 #define COMMAND_MS 5000u
 
 size_t lab_host_count(const struct lab *lab)
@@ -176,6 +177,30 @@ void lab_fabric_reclaim(struct lab *lab)
     oneib_autofree char *attached = lab_read_from(lab, "ibsim.log", start);
     if (attached)
         disconnect_the_dead(lab, attached, &err);
+}
+
+static bool has_place(struct lab *lab, pid_t pid, struct oneib_error *err)
+{
+    char client[48];
+    const long start = lab_size(lab, "ibsim.log");
+    snprintf(client, sizeof client, ": pid %d connected", pid);
+    if (lab_fabric_command(lab, "Attached", err) < 0)
+        return false;
+    oneib_autofree char *attached = lab_read_from(lab, "ibsim.log", start);
+    return attached && strstr(attached, client);
+}
+
+int lab_fabric_await_place(struct lab *lab, pid_t pid, struct oneib_error *err)
+{
+    const long end = lab_clock_ms() + PLACE_MS;
+    while (lab_is_running(lab, pid) && !has_place(lab, pid, err)) {
+        if (!lab_is_running(lab, lab->ibsim))
+            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "ibsim has ended");
+        if (lab_clock_ms() > end)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "process %d takes no place in ibsim", pid);
+        lab_sleep_ms(1);
+    }
+    return 0;
 }
 
 int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err)

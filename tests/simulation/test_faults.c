@@ -401,7 +401,9 @@ static void a_tenants_malformed_documents_cost_nobody_else_anything(void **state
     nothing_may_have_changed(&before);
 }
 
-/* Few kills a scene: ibsim has places for ten clients, and a killed one's is not free again. */
+/* Few kills a scene: ibsim has places for ten clients, and a killed one's is not free again. It ends
+ * when a client does that has asked for a place and not got it yet, so that is waited for: before that sync
+ * has only taken its lock and spoken with oned. */
 #define KILLS_PER_SCENE 5
 #define MS_BETWEEN_KILLS 3
 
@@ -414,6 +416,7 @@ static void kill_sync_after(unsigned delay_ms)
     MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
     const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(lab), "sync", NULL};
     MUST(lab_spawn(lab, "killed", LAB_SM_HCA, argv, &pid, &err));
+    MUST(lab_fabric_await_place(lab, pid, &err));
     lab_sleep_ms(delay_ms);
     MUST(lab_end(lab, pid, SIGKILL, 5000, &err));
 
