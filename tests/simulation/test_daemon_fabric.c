@@ -70,6 +70,7 @@ static void vms_change_while_opensm_is_away(bool gentle, bool forgetful)
     lab_sleep_ms(DAEMON_DOUBT_MS);
     assert_true(daemon_is_running());
     await_metric("oneib_sm_master", 0);
+    await_said(gentle ? "opensm.pid" : "opensm has ended since its process id was written");
     assert_true(daemon_said("the partitions are written, whether the fabric follows"));
     if (forgetful)
         forget_cached_files();
