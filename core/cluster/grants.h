@@ -149,6 +149,7 @@ struct oneib_gate {
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
  *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
  * has VFs (vfs_total): then nothing is added on any port of it;
+ *  - nothing is added or widened at a port, or at a VF of a port, that IB_HCA alone names;
  *  - where another subnet manager leads, what a port that was read lacks is not in force, whatever
  * the file says; and an entry desired that it holds is added, ALL excepted: it is no change;
  *  - nothing is added at a port of a fenced host, whoever else reports it or lists it: what VFs are

@@ -27,6 +27,7 @@ struct port_use {
  * more, or whose host oned has no more: that closes no VF. */
 struct gated_port {
     oneib_guid guid;
+    bool is_probed_only; /* IB_HCA alone names the adapter's port: no VM's P_Key is added */
     bool is_unreported;
     uint32_t host_id;                           /* then: whose it is */
     const struct oneib_node_snapshot *snapshot; /* NULL: nothing is known of the node */
@@ -92,12 +93,12 @@ static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
 {
     if (may_hold(gating, host, snapshot))
         return true;
-    /* Its oneib-node was heard once, and may be sent grants. Nothing else proves that it has no VF
-     * open: IB_HCA can only make that stricter. */
-    if (gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id))
+    /* Only a port of the ledger, as the host's oneib-node reported it, proves that it has no VFs. */
+    if (gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id) &&
+        host->port_count == 0)
         return true;
     for (size_t i = 0; i < host->port_count; i++)
-        if (host->ports[i].vfs_total > 0)
+        if (host->ports[i].vfs_total > 0 || !host->ports[i].is_proven)
             return true;
     return host->vfs_limit > 0;
 }
@@ -190,18 +191,32 @@ static void list_unreported(struct gating *gating)
     gating->port_count += added;
 }
 
-/* VFs that are ports of their own. Who hears nobody does not know whether another one has the GUID
- * (grants.twice). */
+/* The host has the port by the ledger (port_owner.h). */
+static bool is_proven(const struct oneib_host *host, oneib_guid guid)
+{
+    for (size_t i = 0; i < host->port_count; i++)
+        if (host->ports[i].port_guid == guid && host->ports[i].is_proven)
+            return true;
+    return false;
+}
+
+/* VFs that are ports of their own. A program that hears no nodes does not know whether another VF has
+ * the GUID (grants.twice). */
 static void list_virtual(struct gating *gating)
 {
     const struct oneib_desired *desired = gating->input->desired;
-    for (size_t i = 0; gating->input->hears_no_nodes && i < desired->binding_count; i++) {
+    const size_t adapters = gating->port_count;
+    size_t added = 0;
+    for (size_t i = 0; i < desired->binding_count; i++) {
         const struct oneib_desired_binding *binding = &desired->bindings[i];
         const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, binding->host_id);
         if (host && oneib_is_virtual_port(binding->port, binding->member))
-            gating->ports[gating->port_count++] = (struct gated_port){
-                .guid = binding->member, .has_vfs = has_vfs(gating, host, NULL)};
+            gating->ports[adapters + added++] = (struct gated_port){
+                .guid = binding->member,
+                .is_probed_only = !is_proven(host, binding->port),
+                .has_vfs = gating->input->hears_no_nodes && has_vfs(gating, host, NULL)};
     }
+    gating->port_count += added;
 }
 
 static void list_ports(struct gating *gating)
@@ -209,8 +224,7 @@ static void list_ports(struct gating *gating)
     struct oneib_port_index index;
     const struct oneib_ledger *ledger = gating->input->ledger;
     oneib_port_index_make(gating->input->cloud, &index);
-    const size_t more = (ledger ? ledger->port_count : 0) +
-                        (gating->input->hears_no_nodes ? gating->input->desired->binding_count : 0);
+    const size_t more = (ledger ? ledger->port_count : 0) + gating->input->desired->binding_count;
     gating->ports = oneib_alloc(index.count + more + 1, sizeof *gating->ports);
     for (size_t i = 0; i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
@@ -223,6 +237,7 @@ static void list_ports(struct gating *gating)
                                (!port->is_reserved || may_be_open_at(gating, host, snapshot, port));
         gating->ports[gating->port_count++] =
             (struct gated_port){.guid = index.items[i].guid,
+                                .is_probed_only = !port->is_proven,
                                 .snapshot = snapshot,
                                 .has_vfs = has_table && has_vfs(gating, host, snapshot),
                                 .may_hold = has_table && may_hold(gating, host, snapshot)};
@@ -615,6 +630,17 @@ static bool is_there(const struct gating *gating, const struct entry *entry)
     return port && holds(port, entry->pkey, entry->after) && !is_fenced(gating, entry->guid);
 }
 
+/* A port that a forged IB_HCA names may be anyone's on the fabric. */
+static bool is_probed_only(const struct gating *gating, oneib_guid guid)
+{
+    size_t count;
+    const struct gated_port *ports = find_ports(gating, guid, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ports[i].is_probed_only)
+            return true;
+    return false;
+}
+
 static void judge(struct gating *gating, struct entry *entry)
 {
     if (is_twice(gating, entry)) {
@@ -623,12 +649,14 @@ static void judge(struct gating *gating, struct entry *entry)
         return;
     }
     if (entry->in_force && entry->desired) {
-        const bool waits = entry->after > entry->before && !may_widen(gating, entry);
+        const bool waits = entry->after > entry->before &&
+                           (is_probed_only(gating, entry->guid) || !may_widen(gating, entry));
         entry->membership = waits ? entry->before : entry->after;
         gating->gate->kept += waits;
     } else if (entry->desired) {
         entry->membership = entry->after;
-        entry->is_added = is_there(gating, entry) || may_come(gating, entry);
+        entry->is_added = is_there(gating, entry) ||
+                          (!is_probed_only(gating, entry->guid) && may_come(gating, entry));
         gating->gate->withheld += !entry->is_added;
     } else if (entry->in_force && !gating->taken[entry->pkey] && must_stay(gating, entry)) {
         entry->membership = entry->before;

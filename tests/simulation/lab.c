@@ -194,6 +194,7 @@ void lab_close(struct lab *lab)
         free(lab->children[i].name);
     free(lab->texts);
     free(lab->accepted);
+    free(lab->ports);
     free(lab->children);
     lab_plan_clear(&lab->plan);
     xmlrpc_env_clean(&lab->env);

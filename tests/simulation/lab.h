@@ -282,7 +282,8 @@ const char *lab_session(const struct lab *lab);         /* "oneadmin:..." */
 const char *lab_limited_session(const struct lab *lab); /* of a user who sees no host and no VM */
 
 /* One OpenNebula host for each compute host of the fabric, named after its HCA, with mlx4 data of
- * that port: oned's ids 0, 1, .... */
+ * that port: oned's ids 0, 1, .... Without VFs its ports are accepted, as by an operator: `oneib sync`
+ * alone gives members on it their P_Keys. */
 int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err);
 /* The service of such a host is played: it does at once what the lab's daemons tell it
  * (played-hosts/main.c). */
@@ -293,6 +294,10 @@ int lab_host_create(struct lab *lab, const char *name, const char *hca, const ch
  * oneibd starts, or at once when it has started. lab_add_hosts(), lab_host_create(), lab_add_nodes()
  * and lab_node_probe() do so of their hosts. */
 int lab_host_accept(struct lab *lab, uint32_t id, const char *key, struct oneib_error *err);
+/* ... and the port of it, as with `oneib host accept --port`, at once: a port of an adapter without
+ * VFs. A P_Key comes to a port of the ledger alone. */
+int lab_host_accept_port(struct lab *lab, uint32_t id, const char *device, const char *driver,
+                         uint8_t number, uint64_t guid, struct oneib_error *err);
 /* All of these now, though no oneibd has started. */
 int lab_accept_waiting(struct lab *lab, struct oneib_error *err);
 /* That service is not well any more, or is again: a line of MOODS in played-hosts/main.c. */

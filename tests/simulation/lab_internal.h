@@ -56,14 +56,18 @@ struct lab {
     bool has_begun_oneibd;
     struct lab_accepted *accepted; /* not written yet */
     size_t accepted_count, accepted_capacity;
+    struct oneib_ledger_port *ports; /* likewise */
+    size_t port_count, port_capacity;
     unsigned ufm_port;    /* of the stand-in for UFM; 0: there is none */
     const char *ufm_more; /* lab_ufm_more() */
     bool is_faulty;       /* lab_fault() was called: what comes of it is the test's alone */
 };
 
 void lab_accept_later(struct lab *lab, uint32_t id, const char *key);
-/* Nothing before lab_accept_waiting(): without oneibd the command adds no member on a host whose key
- * was accepted. */
+void lab_accept_port(struct lab *lab, uint32_t id, const char *device, const char *driver,
+                     uint8_t number, uint64_t guid);
+/* Writes them to the ledger. Keys of hosts without such a port wait for lab_accept_waiting(): without
+ * oneibd the command adds no member on a host that may have VFs. */
 int lab_accept_now(struct lab *lab, struct oneib_error *err);
 
 /* lab_give_keys(), unless a daemon runs that does it, or faults are set. */

@@ -57,6 +57,10 @@ int lab_play_host(struct lab *lab, uint32_t id, const char *device, const char *
         (lab_child_pid(lab, "played-hosts") == 0 && start(lab, err) < 0))
         return -1;
     lab_accept_later(lab, id, public);
+    if (vfs == 0 && first_port)
+        lab_accept_port(lab, id, device, driver, 1, first_port);
+    if (vfs == 0 && second_port)
+        lab_accept_port(lab, id, device, driver, 2, second_port);
     snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", public);
     return lab_host_monitor(lab, id, text, err);
 }

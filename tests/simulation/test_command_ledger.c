@@ -300,7 +300,8 @@ int main(void)
         CLUSTERS_CASE(only_the_writer_adopts),
         CLUSTERS_CASE(a_hosts_key_is_accepted_and_forgotten),
         CLUSTERS_CASE(a_forged_report_of_a_key_keeps_no_host_from_being_accepted),
-        CLUSTERS_CASE(all_hosts_that_wait_are_accepted_by_the_keys_that_they_show),
+        SCENE_CASE(scene_raise_with_vfs,
+                   all_hosts_that_wait_are_accepted_by_the_keys_that_they_show),
         CLUSTERS_CASE(a_daemon_that_is_gone_is_forgotten_and_one_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

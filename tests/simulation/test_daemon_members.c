@@ -247,7 +247,10 @@ static void an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing_
     (void)state;
     char value[32];
     const uint32_t red = red_network();
-    MUST(lab_give_keys(scene(), &err)); /* the writer's work, elsewhere */
+    /* The writer's work, elsewhere. */
+    MUST(lab_give_keys(scene(), &err));
+    MUST(lab_host_accept_port(scene(), 0, "mlx4_0", "mlx4", 1, lab_host_port_guid(scene(), 0),
+                              &err));
     const unsigned updates = calls_of("one.vn.update");
     uint32_t network = scene_network("blue", "", NULL);
     daemon_start_with("writer = false;", NULL, NULL);

@@ -396,6 +396,8 @@ static void state_ledger(struct story *story, struct statement *statement)
     uint64_t number = 0, host = 0;
     if (strcmp(what, "lost") == 0)
         scene->keys_stay = true;
+    else if (strcmp(what, "no-ports") == 0)
+        story->settles_ports = true;
     else if (strcmp(what, "next") == 0)
         ledger->next = (oneib_pkey)number_of(story, statement->line, plain_word(statement, 2));
     else if (strcmp(what, "network") == 0) {

@@ -350,6 +350,7 @@ what_a_host_reports_of_an_unknown_adapter_is_on_none_of_another_hosts_ports(void
     add_node(played, 1);
     strcpy(report(played, 0, 4, 9, 0x109)->device, "mlx4_9");
     add_nic(&played->scene, 5, 0, 7, 1);
+    played->scene.cloud.hosts[1].ports[0].is_proven = true;
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
 }

@@ -102,7 +102,8 @@ static void pin_host(struct scene *scene, uint32_t host_id, bool is_unreported)
     struct oneib_ledger_port port = {
         .guid = port_of(host_id),
         .host_id = host_id,
-        .hca = {.port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = port_of(host_id)}};
+        .hca = {
+            .port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = port_of(host_id), .vfs_total = 8}};
     strcpy(port.hca.device, is_unreported ? "" : "mlx4_0");
     oneib_ledger_pin(&scene->ledger, &host);
     assert_int_equal(oneib_ledger_set_port(&scene->ledger, &port, &scene->err), 0);
