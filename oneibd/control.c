@@ -3,11 +3,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "oneibd/signals.h"
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -441,15 +441,11 @@ static void find_readers(struct oneib_control *control)
 
 static int start_thread(struct oneib_control *control, struct oneib_error *err)
 {
-    sigset_t all, before;
-    sigfillset(&all);
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     control->requests_ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->wake < 0 || control->requests_ready < 0)
         return oneib_fail_errno(err, errno, "daemon.control: making an eventfd");
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&control->thread, NULL, serve_clients, control);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int failure = oneib_signals_start_thread(&control->thread, serve_clients, control);
     return failure ? oneib_fail_errno(err, failure, "daemon.control: starting a thread") : 0;
 }
 

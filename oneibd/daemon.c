@@ -73,6 +73,7 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     /* Now: it may take seconds. */
     daemon->registration = oneib_registration_new(&daemon->config);
+    daemon->turn = oneib_turn_new();
     daemon->ports = oneib_ports_new();
     daemon->host_updates = oneib_host_updates_new();
     daemon->host_ports = oneib_host_ports_new();
@@ -95,6 +96,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_partition_table_clear(&daemon->wanted);
     oneib_node_grants_close(daemon->node_grants);
     oneib_oned_close(daemon->oned);
+    oneib_turn_free(daemon->turn);
     oneib_ports_free(daemon->ports);
     oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
@@ -147,7 +149,7 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     if (to->lock < 0) {
         to->lock = from->lock;
         from->lock = -1;
-        to->owns_file = from->owns_file;
+        oneib_turn_keep_file(to->turn, from->turn);
     }
     if (!to->http && same_metrics(from, to)) {
         to->http = from->http;
@@ -253,7 +255,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
     struct oneib_error failure = {0};
     const bool had_cloud = daemon->has_cloud;
     daemon->metrics.retries += due->retry;
-    int status = oneib_daemon_reconcile(daemon, due, &failure);
+    int status = oneib_turn_run(daemon, due, &failure);
     if (status < 0 && must_not_run(daemon, &failure)) {
         *err = failure;
         return -1;
@@ -265,7 +267,7 @@ static int run_turn(struct oneib_daemon *daemon, const struct oneib_due *due,
     if (status == 0)
         oneib_node_grants_write_key_serials(daemon);
     oneib_oned_mark_ledger(daemon);
-    if (status == 0 && daemon->settled) {
+    if (status == 0 && oneib_turn_is_settled(daemon)) {
         oneib_poll_schedule_succeeded(&daemon->schedule);
         note_success(daemon);
         notify_status(daemon);

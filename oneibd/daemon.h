@@ -14,7 +14,6 @@
 #define ONEIB_ONEIBD_DAEMON_H
 
 #include "base/error.h"
-#include "base/stamp.h"
 #include "config/config.h"
 #include "oneibd/audit_log.h"
 #include "oneibd/control.h"
@@ -30,6 +29,7 @@
 #include "oneibd/poll_schedule.h"
 #include "oneibd/ports.h"
 #include "oneibd/qos_check.h"
+#include "oneibd/reconcile.h"
 #include "oneibd/registration.h"
 #include "oneibd/timers.h"
 #include "opennebula/credentials.h"
@@ -49,6 +49,7 @@ struct oneib_daemon {
     int lock;                 /* that this is the only daemon of its partitions file; -1: not yet */
 
     struct oneib_oned *oned;
+    struct oneib_turn *turn;
     struct oneib_ports *ports;
     struct oneib_node_grants *node_grants;
     struct oneib_registration *registration;
@@ -64,16 +65,11 @@ struct oneib_daemon {
     struct oneib_audit_log audit_log;
     struct oneib_metrics metrics;
 
-    struct oneib_snapshot snapshot;       /* its cloud, ledger and subnet are kept */
-    struct oneib_stamp static_partitions; /* as it was when it was read last */
-    bool has_cloud;                       /* all of oned was read, once */
-    bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
-    bool file_is_ahead; /* it was written, and whether the fabric follows it is not known */
-    bool insisting;     /* what is being put into force is in the file already */
-    bool settled; /* what was computed last is in force, as far as opensm can bring it there */
-    struct oneib_control *control; /* NULL: daemon.control is "none", or could not be opened */
-    bool is_computed;              /* snapshot.desired belongs to the current snapshot.cloud */
-    bool wanted_known;             /* the desired table has passed the gate: */
+    struct oneib_snapshot snapshot; /* its cloud, ledger and subnet are kept */
+    bool has_cloud;                 /* all of oned was read, once */
+    struct oneib_control *control;  /* NULL: daemon.control is "none", or could not be opened */
+    bool is_computed;               /* snapshot.desired belongs to the current snapshot.cloud */
+    bool wanted_known;              /* the desired table has passed the gate: */
     struct oneib_partition_table wanted; /* the table before the gate */
 };
 
@@ -90,9 +86,6 @@ void oneib_daemon_close(struct oneib_daemon *daemon);
 /* A sign of life, for whoever waits long. */
 void oneib_daemon_alive(struct oneib_daemon *daemon);
 
-/* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
-int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
-                           struct oneib_error *err);
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);
 /* Whether there is something to answer from: else requests wait. */

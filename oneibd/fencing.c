@@ -299,22 +299,6 @@ static void load_ledger(struct oneib_daemon *daemon)
         oneib_daemon_complain(daemon, &failure);
 }
 
-/* An old ledger enables no port. */
-static void drop_enabling_steps(struct oneib_fence_plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->items[i].act == ONEIB_FENCE_ENABLE)
-            plan->items[i].act = ONEIB_FENCE_LEAVE;
-}
-
-/* No turn reports these: the next reading replaces them. */
-static void log_findings(const struct oneib_findings *findings)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        oneib_log(ONEIB_LOG_ERROR, "%s: %s; %s", findings->items[i].code, findings->items[i].text,
-                  findings->items[i].fix);
-}
-
 /* Each port once, however often it comes up. */
 static void add_reclosed(struct oneib_fence_plan *reclosed, const struct oneib_fence_step *step)
 {
@@ -338,10 +322,16 @@ static int disable_reopened(struct oneib_daemon *daemon, struct reading *reading
         return 0;
     if (read_and_plan(daemon, &fencing->ledger, reading, err) < 0)
         return -1;
-    drop_enabling_steps(&reading->plan);
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].act == ONEIB_FENCE_ENABLE) /* not by an old ledger */
+            reading->plan.items[i].act = ONEIB_FENCE_LEAVE;
     oneib_findings_clear(&fencing->findings);
     apply_steps(daemon, reading);
-    log_findings(&fencing->findings);
+    /* No turn reports these: the next reading replaces them. */
+    for (size_t i = 0; i < fencing->findings.count; i++) {
+        const struct oneib_finding *finding = &fencing->findings.items[i];
+        oneib_log(ONEIB_LOG_ERROR, "%s: %s; %s", finding->code, finding->text, finding->fix);
+    }
     for (size_t i = 0; i < plan->count; i++)
         if (plan->items[i].act == ONEIB_FENCE_DISABLE && plan->items[i].state == ONEIB_FENCE_DOWN)
             add_reclosed(&fencing->reclosed, &plan->items[i]);
@@ -427,45 +417,31 @@ static void reopen(struct oneib_daemon *daemon, const struct reading *reading,
                step->state == ONEIB_FENCE_UP;
 }
 
-static int reopen_lifted(struct oneib_daemon *daemon, struct reading *reading,
-                         struct oneib_error *err)
+static int update_lifted(struct oneib_daemon *daemon, struct oneib_error *err)
 {
+    oneib_auto(clear_reading) struct reading reading = {0};
     struct oneib_fence_plan *reclosed = &daemon->fencing->reclosed;
+    const struct oneib_ledger *ledger = ledger_of(daemon);
+    size_t lifted = 0;
+    for (size_t i = 0; i < reclosed->count; i++)
+        lifted += !is_fenced(ledger, &reclosed->items[i]);
+    /* Also beside a standby by now: no other daemon knows of these ports. */
+    if (lifted == 0 || !daemon->has_cloud || is_ledger_away(daemon) ||
+        daemon->snapshot.kept.state != ONEIB_LEDGER_READ || !oneib_ports_are_known(daemon) ||
+        !is_timer_due(daemon, ONEIB_TIMER_FENCES_LIFTED))
+        return 0;
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_FENCES_LIFTED, oneib_now_ms() + INTERVAL_MS);
     if (oneib_fabric_read_links(oneib_ports_fabric(daemon), &daemon->snapshot.subnet,
-                                &reading->links, err) < 0)
+                                &reading.links, err) < 0)
         return -1;
     for (size_t i = reclosed->count; i-- > 0;) {
-        bool is_done;
-        if (is_fenced(ledger_of(daemon), &reclosed->items[i]))
-            continue;
-        reopen(daemon, reading, &reclosed->items[i], &is_done);
+        bool is_done = false;
+        if (!is_fenced(ledger, &reclosed->items[i]))
+            reopen(daemon, &reading, &reclosed->items[i], &is_done);
         if (is_done)
             reclosed->items[i] = reclosed->items[--reclosed->count];
     }
     return 0;
-}
-
-/* Also beside a standby by now: no other daemon knows of these ports. */
-static bool is_reopening_due(const struct oneib_daemon *daemon)
-{
-    if (!daemon->has_cloud || is_ledger_away(daemon) ||
-        daemon->snapshot.kept.state != ONEIB_LEDGER_READ || !oneib_ports_are_known(daemon) ||
-        !is_timer_due(daemon, ONEIB_TIMER_FENCES_LIFTED))
-        return false;
-    const struct oneib_fence_plan *reclosed = &daemon->fencing->reclosed;
-    for (size_t i = 0; i < reclosed->count; i++)
-        if (!is_fenced(ledger_of(daemon), &reclosed->items[i]))
-            return true;
-    return false;
-}
-
-static int update_lifted(struct oneib_daemon *daemon, struct oneib_error *err)
-{
-    oneib_auto(clear_reading) struct reading reading = {0};
-    if (!is_reopening_due(daemon))
-        return 0;
-    oneib_timer_set(&daemon->timers, ONEIB_TIMER_FENCES_LIFTED, oneib_now_ms() + INTERVAL_MS);
-    return reopen_lifted(daemon, &reading, err);
 }
 
 /* ---- the turn's part ------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ void oneib_daemon_complain(struct oneib_daemon *daemon, const struct oneib_error
         return;
     memcpy(daemon->report.last_error, err->text, sizeof daemon->report.last_error);
     oneib_log(ONEIB_LOG_ERROR, "%s; %s; retried automatically", err->text,
-              daemon->file_is_ahead
+              oneib_turn_is_file_ahead(daemon)
                   ? "the partitions are written, whether the fabric follows them is not known"
                   : "the partitions stay as they are");
     oneib_notify_status(&daemon->notify, "%s", err->text);
@@ -42,7 +42,7 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
         oneib_text_printf(text, "%s\n", daemon->report.last_error);
     if (!daemon->has_cloud)
         oneib_text_append(text, "OpenNebula has not been read yet\n");
-    else if (!daemon->settled)
+    else if (!oneib_turn_is_settled(daemon))
         oneib_text_append(text, "not everything is in force yet\n");
     if (violations > 0)
         oneib_text_printf(text, "%llu violations: see 'oneib verify' and 'oneib plan'\n",

@@ -6,10 +6,10 @@
 #include "base/listen.h"
 #include "base/memory.h"
 #include "http/connection_deadline.h"
+#include "oneibd/signals.h"
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -148,17 +148,6 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* A thread inherits what is blocked: signals are for the daemon's own. */
-static bool start_thread(struct oneib_http *http)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_started = pthread_create(&http->thread, NULL, serve, http) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_started;
-}
-
 /* Has the socket from now on, also if it fails. */
 static bool start_server(struct oneib_http *http, int fd)
 {
@@ -168,7 +157,8 @@ static bool start_server(struct oneib_http *http, int fd)
         MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_PEER_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
-    if (http->server && http->stop >= 0 && start_thread(http))
+    if (http->server && http->stop >= 0 &&
+        oneib_signals_start_thread(&http->thread, serve, http) == 0)
         return true;
     if (http->server)
         MHD_stop_daemon(http->server);

@@ -139,26 +139,19 @@ void oneib_node_grants_begin_turn(struct oneib_node_grants *grants)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static void receive_item(struct oneib_daemon *daemon, struct oneib_node *node,
-                         const struct oneib_node_server_item *item)
-{
-    const double now = oneib_now_ms();
-    if (!item->report && oneib_node_may_want(node, now))
-        oneib_oned_queue_vm(daemon, item->want.vm_id);
-    else if (item->report)
-        oneib_nodes_hear(&daemon->node_grants->nodes, node, item->report, now);
-}
-
 bool oneib_node_grants_receive(struct oneib_daemon *daemon)
 {
+    struct oneib_node_grants *own = daemon->node_grants;
     struct oneib_node_server_item item;
-    while (oneib_node_server_take(daemon->node_grants->server, &item)) {
-        struct oneib_node *node = oneib_nodes_of_key(&daemon->node_grants->nodes, item.key);
-        if (node)
-            receive_item(daemon, node, &item);
+    while (oneib_node_server_take(own->server, &item)) {
+        struct oneib_node *node = oneib_nodes_of_key(&own->nodes, item.key);
+        if (node && item.report)
+            oneib_nodes_hear(&own->nodes, node, item.report, oneib_now_ms());
+        else if (node && oneib_node_may_want(node, oneib_now_ms()))
+            oneib_oned_queue_vm(daemon, item.want.vm_id);
         free(item.report);
     }
-    return oneib_nodes_news(&daemon->node_grants->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
+    return oneib_nodes_news(&own->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
 }
 
 /* ---- hosts that are cut off ------------------------------------------------------------------ */
@@ -177,38 +170,29 @@ static size_t count_cut_off(const struct oneib_node_grants *grants)
     return count;
 }
 
-static void note_key_twice(struct oneib_daemon *daemon, const struct oneib_node *node)
+static void check_nodes(struct oneib_daemon *daemon)
 {
-    if (!oneib_node_is_doubled(node, oneib_now_ms()))
-        return;
-    oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_NODE_KEY_TWICE,
-                        "%s: two machines report with its key of oneib-node's: neither counts",
-                        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
-}
-
-/* As each node has reported last. */
-static uint64_t count_unread_virtual_ports(const struct oneib_daemon *daemon)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < daemon->node_grants->nodes.count; i++)
-        count += daemon->node_grants->nodes.items[i].unseen;
-    return count;
-}
-
-static void note_cut_off(struct oneib_daemon *daemon)
-{
-    daemon->node_grants->reported_cut_off = count_cut_off(daemon->node_grants);
-    daemon->metrics.nodes = daemon->node_grants->nodes.count;
-    daemon->metrics.nodes_cut_off = daemon->node_grants->reported_cut_off;
-    daemon->metrics.virtual_ports_unread = count_unread_virtual_ports(daemon);
-    for (size_t i = 0; i < daemon->node_grants->nodes.count; i++) {
-        const uint32_t host_id = daemon->node_grants->nodes.items[i].identity.host_id;
-        note_key_twice(daemon, &daemon->node_grants->nodes.items[i]);
-        if (oneib_node_grants_is_cut_off(daemon->node_grants, host_id))
-            oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_NODE_SILENT,
+    struct oneib_node_grants *own = daemon->node_grants;
+    const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
+    uint64_t unread = 0;
+    for (size_t i = 0; i < own->nodes.count; i++) {
+        const struct oneib_node *node = &own->nodes.items[i];
+        const uint32_t host_id = node->identity.host_id;
+        unread += node->unseen;
+        if (oneib_node_is_doubled(node, oneib_now_ms()))
+            oneib_findings_note(
+                &own->findings, ONEIB_FINDING_NODE_KEY_TWICE,
+                "%s: two machines report with its key of oneib-node's: neither counts",
+                oneib_host_id_shown(cloud, host_id).text);
+        if (oneib_node_grants_is_cut_off(own, host_id))
+            oneib_findings_note(&own->findings, ONEIB_FINDING_NODE_SILENT,
                                 "%s: its oneib-node has not been heard for a minute",
-                                oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text);
+                                oneib_host_id_shown(cloud, host_id).text);
     }
+    own->reported_cut_off = count_cut_off(own);
+    daemon->metrics.nodes = own->nodes.count;
+    daemon->metrics.nodes_cut_off = own->reported_cut_off;
+    daemon->metrics.virtual_ports_unread = unread;
 }
 
 /* ---- when a turn is due ---------------------------------------------------------------------- */
@@ -237,45 +221,36 @@ bool oneib_node_grants_is_due(const struct oneib_daemon *daemon)
 
 double oneib_node_grants_wait(const struct oneib_daemon *daemon, double otherwise)
 {
+    const struct oneib_node_grants *own = daemon->node_grants;
     const double now = oneib_now_ms();
-    double wait = daemon->node_grants->have_unwritten_keys
-                      ? 0
-                      : oneib_nodes_wait(&daemon->node_grants->nodes, now, otherwise);
-    const bool later = oneib_nodes_news(&daemon->node_grants->nodes, now) != ONEIB_NODES_NOTHING;
-    if ((later || waits_for_quarantine(daemon)) && wait > LATER_MS)
-        wait = LATER_MS;
-    return wait;
+    if (own->have_unwritten_keys)
+        return 0;
+    const double wait = oneib_nodes_wait(&own->nodes, now, otherwise);
+    const bool is_later = oneib_nodes_news(&own->nodes, now) != ONEIB_NODES_NOTHING;
+    return is_later || waits_for_quarantine(daemon) ? oneib_sooner(wait, LATER_MS) : wait;
 }
 
 /* ---- whose keys are believed ----------------------------------------------------------------- */
 
-/* While the ledger is lost hosts keep their keys: damaging it pins no other. */
-static void keep_pins(struct oneib_daemon *daemon)
-{
-    const struct oneib_ledger *now = &daemon->snapshot.kept.ledger;
-    struct oneib_ledger pins;
-    if (daemon->snapshot.ledger_lost || oneib_ledger_equal(now, &daemon->node_grants->pins))
-        return;
-    oneib_ledger_copy(now, &pins);
-    oneib_ledger_clear(&daemon->node_grants->pins);
-    daemon->node_grants->pins = pins;
-}
-
 static void update_identities(struct oneib_daemon *daemon)
 {
+    struct oneib_node_grants *own = daemon->node_grants;
+    const bool is_lost = daemon->snapshot.ledger_lost;
     struct oneib_identities identities;
-    keep_pins(daemon);
-    oneib_identities_find(&daemon->snapshot.cloud, &daemon->node_grants->pins,
-                          daemon->snapshot.ledger_lost, &identities,
-                          &daemon->node_grants->findings);
-    /* At the start the server waits for them, even for none. */
-    if (!daemon->node_grants->has_awaited_reports ||
-        !oneib_identities_equal(&identities, &daemon->node_grants->identities)) {
-        oneib_nodes_believe(&daemon->node_grants->nodes, &identities, oneib_now_ms());
-        oneib_node_server_admit(daemon->node_grants->server, &identities);
+    /* While the ledger is lost hosts keep their keys: damaging it pins no other. */
+    if (!is_lost && !oneib_ledger_equal(&daemon->snapshot.kept.ledger, &own->pins)) {
+        oneib_ledger_clear(&own->pins);
+        oneib_ledger_copy(&daemon->snapshot.kept.ledger, &own->pins);
     }
-    oneib_identities_clear(&daemon->node_grants->identities);
-    daemon->node_grants->identities = identities;
+    oneib_identities_find(&daemon->snapshot.cloud, &own->pins, is_lost, &identities,
+                          &own->findings);
+    /* At the start the server waits for them, even for none. */
+    if (!own->has_awaited_reports || !oneib_identities_equal(&identities, &own->identities)) {
+        oneib_nodes_believe(&own->nodes, &identities, oneib_now_ms());
+        oneib_node_server_admit(own->server, &identities);
+    }
+    oneib_identities_clear(&own->identities);
+    own->identities = identities;
 }
 
 static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
@@ -306,17 +281,16 @@ void oneib_node_grants_send_role(struct oneib_daemon *daemon)
 /* Nodes report what they have open before anything is decided that may take it from them. */
 static void await_first_reports(struct oneib_daemon *daemon)
 {
+    struct oneib_node_grants *own = daemon->node_grants;
     const double end = oneib_now_ms() + FIRST_REPORTS_MS;
-    while (!daemon->node_grants->has_awaited_reports &&
-           oneib_nodes_unheard(&daemon->node_grants->nodes) > 0 && oneib_now_ms() < end &&
-           !oneib_signals_waiting()) {
-        struct pollfd descriptor = {.fd = oneib_node_server_fd(daemon->node_grants->server),
-                                    .events = POLLIN};
+    while (!own->has_awaited_reports && oneib_nodes_unheard(&own->nodes) > 0 &&
+           oneib_now_ms() < end && !oneib_signals_waiting()) {
+        struct pollfd descriptor = {.fd = oneib_node_server_fd(own->server), .events = POLLIN};
         oneib_signals_poll(&descriptor, 1, end - oneib_now_ms());
         oneib_node_grants_receive(daemon);
         oneib_daemon_alive(daemon);
     }
-    daemon->node_grants->has_awaited_reports = true;
+    own->has_awaited_reports = true;
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -326,30 +300,25 @@ struct snapshots {
     size_t count;
 };
 
-/* A host whose node has no key that is believed: what it has open is not known. */
-static struct oneib_node_snapshot unknown_node(uint32_t host_id)
-{
-    return (struct oneib_node_snapshot){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
-}
-
 static void read_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots)
 {
+    struct oneib_nodes *nodes = &daemon->node_grants->nodes;
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_node_snapshot *known;
     size_t next = 0;
-    oneib_nodes_read(&daemon->node_grants->nodes, oneib_now_ms(), &known);
-    *snapshots =
-        (struct snapshots){.items = oneib_alloc(cloud->host_count + 1, sizeof *snapshots->items)};
+    oneib_nodes_read(nodes, oneib_now_ms(), &known);
+    snapshots->items = oneib_alloc(cloud->host_count + 1, sizeof *snapshots->items);
+    snapshots->count = cloud->host_count;
     for (size_t i = 0; i < cloud->host_count; i++) {
-        const bool is_known =
-            next < daemon->node_grants->nodes.count && known[next].host_id == cloud->hosts[i].id;
-        snapshots->items[snapshots->count] =
-            is_known ? known[next] : unknown_node(cloud->hosts[i].id);
+        const uint32_t host_id = cloud->hosts[i].id;
+        struct oneib_node_snapshot *snapshot = &snapshots->items[i];
+        /* Of a host whose node has no key that is believed, what it has open is not known. */
+        *snapshot = (struct oneib_node_snapshot){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
+        if (next < nodes->count && known[next].host_id == host_id)
+            *snapshot = known[next++];
         /* Its reports do not count: nothing on the host reaches the fabric. */
-        if (oneib_fence_holds(&daemon->snapshot.kept.ledger, cloud->hosts[i].id))
-            snapshots->items[snapshots->count] = oneib_node_of_fenced_host(cloud->hosts[i].id);
-        snapshots->count++;
-        next += is_known;
+        if (oneib_fence_holds(&daemon->snapshot.kept.ledger, host_id))
+            *snapshot = oneib_node_of_fenced_host(host_id);
     }
 }
 
@@ -383,30 +352,25 @@ void oneib_node_grants_verify_keys(struct oneib_daemon *daemon)
     oneib_host_keys_settle_all(&daemon->node_grants->host_keys, &trust, &daemon->snapshot.cloud);
 }
 
-static void note_keys_full(struct oneib_daemon *daemon, const struct oneib_host *host, size_t count)
-{
-    oneib_findings_note(&daemon->node_grants->findings, ONEIB_FINDING_HOST_KEYS_FULL,
-                        "%s may hold %zu P_Keys, and IB_KEYS has room for %d: no other one is "
-                        "granted there until its oneib-node has given some back",
-                        oneib_host_called(host->id, host->name).text, count, ONEIB_HOST_KEYS_MAX);
-}
-
 /* A key that IB_KEYS does not name may be given to others: so it is not shortened, but stays. */
 static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
                       size_t count, struct oneib_error *err)
 {
+    struct oneib_node_grants *grants = daemon->node_grants;
     if (count > ONEIB_HOST_KEYS_MAX) {
-        note_keys_full(daemon, host, count);
+        oneib_findings_note(&grants->findings, ONEIB_FINDING_HOST_KEYS_FULL,
+                            "%s may hold %zu P_Keys, and IB_KEYS has room for %d: no other one is "
+                            "granted there until its oneib-node has given some back",
+                            oneib_host_called(host->id, host->name).text, count,
+                            ONEIB_HOST_KEYS_MAX);
         return 0;
     }
     struct oneib_error failure;
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = key_trust(daemon, &own);
     char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
-    oneib_node_server_seal_keys(
-        daemon->node_grants->server, host->id,
-        oneib_host_keys_next_serial(&daemon->node_grants->host_keys, trust.ledger, host->id), keys,
-        count, seal);
+    const uint64_t serial = oneib_host_keys_next_serial(&grants->host_keys, trust.ledger, host->id);
+    oneib_node_server_seal_keys(grants->server, host->id, serial, keys, count, seal);
     const int32_t vfs_free = oneib_host_updates_vfs_free(daemon, host->id);
     oneib_signals_allow();
     const int status =
@@ -431,7 +395,7 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     memcpy(host->keys_seal, seal, sizeof seal);
     if (vfs_free >= 0)
         host->vfs_free = vfs_free;
-    oneib_host_keys_wrote(&daemon->node_grants->host_keys, &trust, host);
+    oneib_host_keys_wrote(&grants->host_keys, &trust, host);
     return 0;
 }
 
@@ -519,18 +483,6 @@ static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size
            (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
 }
 
-/* Adds those that are written and not wanted, and may be another daemon's. */
-static void keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
-                        const struct oneib_host *host, oneib_pkey *keys, size_t *count)
-{
-    if (daemon->config.one.writer) {
-        oneib_pkey_last_uses_keep(&node->pkey_last_uses, host->keys, host->key_count,
-                                  oneib_now_ms(), keys, count);
-        return;
-    }
-    *count = keep_keys(host, keys, *count);
-}
-
 /* Beside another daemon, which may be at work, nothing is written by an old reading. */
 static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *node,
                                 struct oneib_host *host, const oneib_pkey *wanted,
@@ -541,7 +493,12 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
     for (bool is_fresh = false;; is_fresh = true) {
         size_t count = wanted_count;
         memcpy(keys, wanted, wanted_count * sizeof *keys);
-        keep_others(daemon, node, host, keys, &count);
+        /* Those that are written and not wanted may be another daemon's. */
+        if (daemon->config.one.writer)
+            oneib_pkey_last_uses_keep(&node->pkey_last_uses, host->keys, host->key_count,
+                                      oneib_now_ms(), keys, &count);
+        else
+            count = keep_keys(host, keys, count);
         if (has_keys(host, keys, count))
             return 0;
         if (is_fresh)
@@ -576,13 +533,6 @@ static int update_host_keys(struct oneib_daemon *daemon, const struct oneib_gran
         return write_beside_another(daemon, node, host, keys, count, err);
     oneib_pkey_last_uses_clear(&node->pkey_last_uses);
     return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
-}
-
-/* Nodes believe the daemon beside the master SM: where that is not the writer, which may have failed,
- * it adds the keys that it is about to grant. */
-static bool may_write_keys(const struct oneib_daemon *daemon)
-{
-    return daemon->config.one.writer || oneib_ports_sm(daemon) == ONEIB_SM_MASTER;
 }
 
 /* It was written while no daemon ran that remembers its value. */
@@ -672,20 +622,24 @@ static int update_keys(struct oneib_daemon *daemon, const struct oneib_grants *g
                        const struct snapshots *snapshots, struct oneib_error *err)
 {
     const double until = oneib_now_ms() + KEYS_SLICE_MS;
+    struct oneib_node_grants *own = daemon->node_grants;
     struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     oneib_autofree struct oneib_grant_list *list = oneib_alloc(1, sizeof *list);
     oneib_autofree uint8_t *passes = oneib_alloc(cloud->host_count + 1, sizeof *passes);
-    daemon->node_grants->have_unwritten_keys = false;
+    own->have_unwritten_keys = false;
+    /* Nodes believe the daemon beside the master SM: where that is not the writer, which may have
+     * failed, it adds the keys that it is about to grant. */
+    if (!daemon->config.one.writer && oneib_ports_sm(daemon) != ONEIB_SM_MASTER)
+        return 0;
     for (size_t i = 0; i < cloud->host_count; i++)
         passes[i] = (uint8_t)pass_of(daemon, grants, &cloud->hosts[i], &snapshots->items[i]);
-    for (unsigned pass = 0; may_write_keys(daemon) && pass < KEYS_PASSES; pass++)
+    for (unsigned pass = 0; pass < KEYS_PASSES; pass++)
         for (size_t i = 0; i < cloud->host_count; i++) {
-            struct oneib_node *node =
-                oneib_nodes_of_host(&daemon->node_grants->nodes, cloud->hosts[i].id);
+            struct oneib_node *node = oneib_nodes_of_host(&own->nodes, cloud->hosts[i].id);
             if (!node || passes[i] != pass)
                 continue;
-            daemon->node_grants->have_unwritten_keys = pass != KEYS_STAY && oneib_now_ms() > until;
-            if (daemon->node_grants->have_unwritten_keys)
+            own->have_unwritten_keys = pass != KEYS_STAY && oneib_now_ms() > until;
+            if (own->have_unwritten_keys)
                 return 0;
             if (update_host_keys(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
                 return -1;
@@ -753,15 +707,14 @@ static void defer_changes(struct oneib_daemon *daemon, const struct oneib_grants
 
 static void check_unexpected_vfs(struct oneib_daemon *daemon, const struct snapshots *snapshots)
 {
+    struct oneib_node_grants *own = daemon->node_grants;
+    struct oneib_unexpected_vfs *vfs = &own->unexpected_vfs;
     const double now = oneib_now_ms();
     const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
-    oneib_unexpected_vfs_follow(&daemon->node_grants->unexpected_vfs, cloud, snapshots->items,
-                                snapshots->count, now);
-    daemon->node_grants->reported_unexpected =
-        oneib_unexpected_vfs_lasting(&daemon->node_grants->unexpected_vfs, now);
-    daemon->metrics.strays = daemon->node_grants->reported_unexpected;
-    oneib_unexpected_vfs_report(&daemon->node_grants->unexpected_vfs, cloud, now,
-                                &daemon->node_grants->findings);
+    oneib_unexpected_vfs_follow(vfs, cloud, snapshots->items, snapshots->count, now);
+    own->reported_unexpected = oneib_unexpected_vfs_lasting(vfs, now);
+    daemon->metrics.strays = own->reported_unexpected;
+    oneib_unexpected_vfs_report(vfs, cloud, now, &own->findings);
 }
 
 /* ---- a turn's part --------------------------------------------------------------------------- */
@@ -784,49 +737,34 @@ static void compute_grants(struct oneib_daemon *daemon, const struct snapshots *
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), LATER_MS);
 }
 
-static int send_and_defer(struct oneib_daemon *daemon, struct oneib_grants *grants,
-                          struct oneib_error *err)
-{
-    struct snapshots snapshots;
-    read_nodes(daemon, &snapshots);
-    check_unexpected_vfs(daemon, &snapshots);
-    compute_grants(daemon, &snapshots, grants);
-    const int status = update_keys(daemon, grants, &snapshots, err);
-    if (status == 0)
-        note_unsigned(daemon);
-    free(snapshots.items);
-    send_lists(daemon,
-               grants); /* also where oned could not be written: without the keys it lacks */
-    if (status < 0)
-        return -1;
-    defer_changes(daemon, grants);
-    return 0;
-}
-
-/* A failure is tried again in the next turn. */
-static void pin_ports(struct oneib_daemon *daemon)
-{
-    struct oneib_error failure;
-    if (oneib_host_ports_pin(daemon, &failure) < 0)
-        oneib_daemon_complain(daemon, &failure);
-}
-
 int oneib_node_grants_update(struct oneib_daemon *daemon, struct oneib_error *err)
 {
+    struct oneib_node_grants *own = daemon->node_grants;
     oneib_auto(oneib_grants_clear) struct oneib_grants grants = {0};
-    oneib_findings_clear(&daemon->node_grants->findings);
+    struct snapshots snapshots;
+    struct oneib_error failure;
+    oneib_findings_clear(&own->findings);
     update_identities(daemon);
     oneib_node_grants_send_role(daemon);
     await_first_reports(daemon);
-    daemon->node_grants->updated_ms = oneib_now_ms();
-    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS,
-                    daemon->node_grants->file_not_before);
+    own->updated_ms = oneib_now_ms();
+    oneib_timer_set(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, own->file_not_before);
     oneib_host_updates_forget(daemon->host_updates);
-    note_cut_off(daemon);
-    pin_ports(daemon);
-    const int status = send_and_defer(daemon, &grants, err);
+    check_nodes(daemon);
+    if (oneib_host_ports_pin(daemon, &failure) < 0) /* tried again in the next turn */
+        oneib_daemon_complain(daemon, &failure);
+    read_nodes(daemon, &snapshots);
+    check_unexpected_vfs(daemon, &snapshots);
+    compute_grants(daemon, &snapshots, &grants);
+    const int status = update_keys(daemon, &grants, &snapshots, err);
+    if (status == 0)
+        note_unsigned(daemon);
+    free(snapshots.items);
+    /* Also where oned could not be written: without the keys that it lacks. */
+    send_lists(daemon, &grants);
     if (status < 0)
         return -1;
+    defer_changes(daemon, &grants);
     oneib_snapshot_age_listed(oneib_oned_snapshot_age(daemon->oned));
     oneib_node_grants_send_role(daemon);
     return 0;

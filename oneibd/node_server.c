@@ -5,10 +5,10 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "grants/seal.h"
+#include "oneibd/signals.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -326,17 +326,6 @@ static void *work(void *context)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* A thread inherits what is blocked: signals are for the daemon's own. */
-static int start_thread(struct oneib_node_server *post, struct oneib_error *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&post->thread, NULL, work, post);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? oneib_fail_errno(err, failed, "daemon.grants: making a thread") : 0;
-}
-
 static void make_instance(struct oneib_node_server *post)
 {
     do
@@ -358,7 +347,8 @@ static int open_server(struct oneib_node_server *post, const char *address, cons
     post->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (post->wake < 0 || post->news < 0)
         return oneib_fail_errno(err, errno, "daemon.grants: making an eventfd");
-    return start_thread(post, err);
+    const int failure = oneib_signals_start_thread(&post->thread, work, post);
+    return failure ? oneib_fail_errno(err, failure, "daemon.grants: making a thread") : 0;
 }
 
 static void free_post(struct oneib_node_server *post)

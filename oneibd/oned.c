@@ -265,14 +265,6 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     daemon->metrics.full_readings++;
 }
 
-/* Whether what events tell of is not what it was. */
-static bool have_vms_changed(struct oneib_daemon *daemon)
-{
-    const uint64_t before = daemon->oned->fingerprint;
-    daemon->oned->fingerprint = oneib_stream_health_fingerprint(&daemon->snapshot.cloud);
-    return before != daemon->oned->fingerprint;
-}
-
 /* What nodes report must not make a daemon ask again that has just asked in vain. */
 static bool is_about_nodes_alone(const struct oneib_daemon *daemon, const struct oneib_due *due)
 {
@@ -315,9 +307,11 @@ static int read_due_objects(struct oneib_daemon *daemon, const struct oneib_due 
     } else if (*changed && oneib_cloud_is_preparing(cloud)) {
         oneib_poll_schedule_preparing(&daemon->schedule, oneib_now_ms());
     }
-    const bool have_changed = *changed && have_vms_changed(daemon);
+    const uint64_t before = oned->fingerprint;
+    if (*changed)
+        oned->fingerprint = oneib_stream_health_fingerprint(cloud);
     oneib_stream_health_read(&oned->health, oneib_now_ms(), messages,
-                             have_changed && !due->events && !is_first);
+                             before != oned->fingerprint && !due->events && !is_first);
     daemon->metrics.looks++;
     daemon->metrics.last_look = (double)time(NULL);
     return 0;

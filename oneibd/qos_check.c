@@ -186,7 +186,7 @@ static void write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 
 static bool are_links_known(const struct oneib_daemon *daemon)
 {
-    return daemon->settled && !oneib_oned_is_away(daemon->oned) &&
+    return oneib_turn_is_settled(daemon) && !oneib_oned_is_away(daemon->oned) &&
            oneib_ports_sm(daemon) != ONEIB_SM_STANDBY && daemon->qos->routes.hop_count > 0;
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "oneibd/reconcile.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/stamp.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include "sm/kind.h"
 #include "sync/lock.h"
 #include "sync/sl_assignment.h"
+#include <stdlib.h>
 #include <time.h>
 
 /* `oneib sync` holds the lock for as long as opensm takes: then the next try is soon enough. */
@@ -17,13 +21,47 @@
 /* In one turn. */
 #define KEY_ROUNDS 3
 #define REGISTRATION_ROUNDS 3
-/* With something else to do, ports that are slow are left to the next turn after this. */
+/* When other work waits, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
-/* While there are fenced hosts, whose ports are looked at between two turns. */
+/* While there are fenced hosts, whose ports are read between two turns. */
 #define PATIENCE_WITH_FENCES_MS 5000.0
 /* How long a change comes before a verification that is due. */
 #define LATEST_VERIFY_MS 5000.0
+
+struct oneib_turn {
+    struct oneib_stamp static_partitions; /* as it was when it was read last */
+    bool owns_file; /* the partitions file was oneib's own once: then it is put
+                                             back when lost */
+    bool is_file_ahead;
+    bool is_file_unchanged; /* what is being put into force is in the file already */
+    bool is_settled;
+};
+
+struct oneib_turn *oneib_turn_new(void)
+{
+    return oneib_alloc(1, sizeof(struct oneib_turn));
+}
+
+void oneib_turn_free(struct oneib_turn *turn)
+{
+    free(turn);
+}
+
+void oneib_turn_keep_file(struct oneib_turn *turn, const struct oneib_turn *before)
+{
+    turn->owns_file = before->owns_file;
+}
+
+bool oneib_turn_is_settled(const struct oneib_daemon *daemon)
+{
+    return daemon->turn->is_settled;
+}
+
+bool oneib_turn_is_file_ahead(const struct oneib_daemon *daemon)
+{
+    return daemon->turn->is_file_ahead;
+}
 
 void oneib_daemon_alive(struct oneib_daemon *daemon)
 {
@@ -31,15 +69,15 @@ void oneib_daemon_alive(struct oneib_daemon *daemon)
     oneib_http_alive(daemon->http);
 }
 
-/* A port that never comes right must hold up nobody else's changes. Where nothing was changed, a
- * few reloads have shown what they can do. */
-static bool has_better_to_do(void *context, double waited_ms)
+/* A port that never comes right holds up no other change. Where nothing was changed, a few reloads
+ * have shown what they can do. */
+static bool gives_up_on_ports(void *context, double waited_ms)
 {
     struct oneib_daemon *daemon = context;
     oneib_daemon_alive(daemon);
-    if (oneib_signals_waiting() || (daemon->insisting && waited_ms > PATIENCE_WITHOUT_CHANGE_MS))
-        return true;
-    if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_fencing_is_due(daemon))
+    if (oneib_signals_waiting() ||
+        (daemon->turn->is_file_unchanged && waited_ms > PATIENCE_WITHOUT_CHANGE_MS) ||
+        (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_fencing_is_due(daemon)))
         return true;
     const bool nodes_wait = oneib_node_grants_receive(daemon);
     return waited_ms > PATIENCE_WITH_PORTS_MS &&
@@ -62,13 +100,6 @@ static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_ch
         where, changes->members_added, changes->members_removed, changes->members_changed,
         since_event_ms > 0 ? since_event_ms : result->in_force_ms, result->reloads,
         daemon->snapshot.desired.cluster_count, result->verification.count);
-}
-
-/* What opensm may still bring into force, given time and reloads. */
-static bool is_unfinished(const struct oneib_apply_result *result)
-{
-    return result->outcome != ONEIB_STANDBY &&
-           (result->late > 0 || oneib_verification_is_opensms(&result->verification));
 }
 
 /* proved: the ports were read in this turn. */
@@ -120,10 +151,10 @@ static void report(struct oneib_daemon *daemon, const struct oneib_verification 
     oneib_report_findings(&daemon->report, &now);
 }
 
-/* Without anybody's order only what was oneib's own is put back. */
+/* Unless an operator orders it, only a file that was oneib's own is put back. */
 static bool may_restore(const struct oneib_daemon *daemon)
 {
-    return daemon->owns_file && daemon->snapshot.seen.state == ONEIB_SEEN_UNREADABLE;
+    return daemon->turn->owns_file && daemon->snapshot.seen.state == ONEIB_SEEN_UNREADABLE;
 }
 
 static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
@@ -133,10 +164,13 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
     if (result->outcome == ONEIB_STANDBY && result->verification.count > 0)
         oneib_poll_schedule_verify_in(&daemon->schedule, now,
                                       written ? MASTERS_TIME_MS : MASTERS_LONG_TIME_MS);
-    daemon->settled = !is_unfinished(result);
+    /* opensm may still bring the rest into force, given time and reloads. */
+    daemon->turn->is_settled =
+        result->outcome == ONEIB_STANDBY ||
+        (result->late == 0 && !oneib_verification_is_opensms(&result->verification));
     if (result->outcome != ONEIB_UNCHANGED)
         oneib_poll_schedule_applied(&daemon->schedule, now);
-    if (daemon->settled)
+    if (daemon->turn->is_settled)
         return;
     if (written)
         oneib_poll_schedule_succeeded(
@@ -144,12 +178,12 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
     oneib_poll_schedule_unfinished(&daemon->schedule, now);
 }
 
-/* Tables with all ports read anew, clusters each time; and nothing under way that would change what
- * the SA answers. Who has been put into force does not depend on it. */
+/* Service levels with all ports read anew, shared links each time; and only while no change is under
+ * way that would change the SA's answers. Members that are in force do not depend on it. */
 static void check_qos(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
                       bool subnet_is_new)
 {
-    if (!daemon->settled || result->outcome == ONEIB_STANDBY)
+    if (!daemon->turn->is_settled || result->outcome == ONEIB_STANDBY)
         return;
     if (subnet_is_new)
         oneib_qos_check_read(daemon);
@@ -158,17 +192,17 @@ static void check_qos(struct oneib_daemon *daemon, const struct oneib_apply_resu
 }
 
 /* What was applied, for metrics and the log. What a standby has just written the master has not
- * brought into force yet: what deviates then is no news. */
+ * brought into force yet: deviations are not reported then. */
 static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *result,
                          const struct oneib_changes *changes, bool written, bool subnet_is_new,
                          double event_ms)
 {
-    const bool told = event_ms >= 0 && result->outcome == ONEIB_APPLIED && result->late == 0;
-    const double since_event_ms = told ? result->in_force_at_ms - event_ms : 0;
+    const bool is_measured = event_ms >= 0 && result->outcome == ONEIB_APPLIED && result->late == 0;
+    const double since_event_ms = is_measured ? result->in_force_at_ms - event_ms : 0;
     const bool fresh = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
-    if (told)
+    if (is_measured)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
-    daemon->owns_file = true;
+    daemon->turn->owns_file = true;
     oneib_audit_log_follow(&daemon->audit_log, &daemon->snapshot, changes, fresh,
                            oneib_node_grants_have_deferred(daemon->node_grants));
     log_outcome(daemon, changes, result, since_event_ms);
@@ -181,55 +215,47 @@ static void note_applied(struct oneib_daemon *daemon, struct oneib_apply_result 
     report(daemon, &result->verification);
 }
 
-static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
-                 bool subnet_is_new, double event_ms, struct oneib_error *err)
+static int apply(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
+                 struct oneib_error *err)
 {
     struct oneib_snapshot *snapshot = &daemon->snapshot;
     const struct oneib_apply_options options = {
         .force = may_restore(daemon),
         .subnet_is_new = subnet_is_new,
-        .give_up = has_better_to_do,
+        .give_up = gives_up_on_ports,
         .context = daemon,
     };
     const bool written = snapshot->changed;
-    oneib_ports_take_reports(daemon);
-    daemon->insisting = !written;
+    oneib_auto(oneib_changes_clear) struct oneib_changes changes = {0};
     oneib_auto(oneib_apply_result_clear) struct oneib_apply_result result;
+    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes);
+    oneib_ports_take_reports(daemon);
+    daemon->turn->is_file_unchanged = !written;
     if (oneib_apply(&daemon->config, daemon->manager, oneib_ports_fabric(daemon), snapshot,
                     &options, &result, err) < 0) {
         daemon->metrics.in_force = false;
-        daemon->file_is_ahead |= result.written;
+        daemon->turn->is_file_ahead |= result.written;
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !snapshot->changed)
-            oneib_audit_log_follow(&daemon->audit_log, snapshot, changes, false,
+            oneib_audit_log_follow(&daemon->audit_log, snapshot, &changes, false,
                                    oneib_node_grants_have_deferred(daemon->node_grants));
         return -1;
     }
-    daemon->file_is_ahead = false;
+    daemon->turn->is_file_ahead = false;
     if (result.outcome != ONEIB_UNCHANGED)
         oneib_ports_were_read(daemon);
-    note_applied(daemon, &result, changes, written, subnet_is_new, event_ms);
+    note_applied(daemon, &result, &changes, written, subnet_is_new, event_ms);
     return 0;
 }
 
-static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
-                 struct oneib_error *err)
-{
-    const struct oneib_snapshot *snapshot = &daemon->snapshot;
-    oneib_auto(oneib_changes_clear) struct oneib_changes changes = {0};
-    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes);
-    return apply(daemon, &changes, subnet_is_new, event_ms, err);
-}
-
-static void note_hold(struct oneib_daemon *daemon)
+static void log_held(struct oneib_daemon *daemon)
 {
     const uint64_t held = daemon->snapshot.desired.held_count;
     if (held > 0 && held != daemon->metrics.members_held)
         oneib_log(ONEIB_LOG_WARNING,
                   "%llu removals are held: OpenNebula's answers lack too many members at once; see "
-                  "'oneib "
-                  "plan', then 'oneib sync --force'",
+                  "'oneib plan', then 'oneib sync --force'",
                   (unsigned long long)held);
     if (held == 0 && daemon->metrics.members_held > 0)
         oneib_log(ONEIB_LOG_INFO, "no more removals are held");
@@ -238,7 +264,7 @@ static void note_hold(struct oneib_daemon *daemon)
 
 static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    daemon->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
+    daemon->turn->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
     oneib_node_grants_verify_keys(daemon);
     daemon->wanted_known = false;
     daemon->is_computed =
@@ -246,20 +272,9 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
     if (!daemon->is_computed)
         return -1;
     if (daemon->snapshot.seen.state == ONEIB_SEEN_OURS)
-        daemon->owns_file = true;
-    note_hold(daemon);
+        daemon->turn->owns_file = true;
+    log_held(daemon);
     return 0;
-}
-
-/* What was written to is looked at again: it may be a reason to do more. */
-static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_set *networks,
-                            struct oneib_error *err)
-{
-    oneib_auto(oneib_work_queue_clear) struct oneib_work_queue queue = {0};
-    bool changed;
-    for (size_t i = 0; i < networks->count; i++)
-        oneib_work_queue_network(&queue, networks->items[i]);
-    return networks->count > 0 ? oneib_oned_read_objects(daemon, &queue, &changed, err) : 0;
 }
 
 static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes *changes)
@@ -276,29 +291,29 @@ static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes
                   changes->freed == 1 ? "P_Key may" : "P_Keys may");
 }
 
-/* A ledger that could not be written is read again first thing: who knows what oned has. */
-static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *changes,
-                       struct oneib_error *err)
-{
-    oneib_signals_allow();
-    const int status =
-        oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->snapshot, changes, err);
-    oneib_signals_block();
-    oneib_oned_set_ledger_due(daemon, status < 0);
-    return status;
-}
-
-static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err)
+static int change_keys(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_auto(oneib_key_changes_clear) struct oneib_key_changes changes = {0};
-    if (change_keys(daemon, &changes, err) < 0)
+    oneib_auto(oneib_work_queue_clear) struct oneib_work_queue queue = {0};
+    bool changed;
+    oneib_signals_allow();
+    const int status =
+        oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->snapshot, &changes, err);
+    oneib_signals_block();
+    oneib_oned_set_ledger_due(daemon, status < 0); /* what oned has is not known then */
+    if (status < 0)
         return -1;
     log_keys(daemon, &changes);
-    return look_at_networks(daemon, &changes.networks, err) < 0 ? -1 : compute(daemon, err);
+    /* Networks that were written to are read again: they may be a reason to do more. */
+    for (size_t i = 0; i < changes.networks.count; i++)
+        oneib_work_queue_network(&queue, changes.networks.items[i]);
+    if (changes.networks.count > 0 && oneib_oned_read_objects(daemon, &queue, &changed, err) < 0)
+        return -1;
+    return compute(daemon, err);
 }
 
-/* Networks that came without a key, and all else about keys: then the desired state is another. A
- * key that has rested long enough can be what another network is waiting for. */
+/* Of networks that came without a key, and of keys that are released: then the desired state is another.
+ * A key that is released can be what another network is waiting for. */
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
@@ -307,7 +322,7 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
         if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->snapshot) ||
             oneib_apply_refuses(&daemon->snapshot, may_restore(daemon)))
             return 0;
-        if (change_keys_once(daemon, err) < 0)
+        if (change_keys(daemon, err) < 0)
             return -1;
     }
     return 0;
@@ -327,7 +342,7 @@ static int update_registration(struct oneib_daemon *daemon, struct oneib_error *
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-/* A file that is not ours says nothing of what nodes may have: what they were told stays. */
+/* A file that is not oneib's does not show what nodes may have: the lists that they were sent stay. */
 static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     return oneib_apply_refuses(&daemon->snapshot, may_restore(daemon))
@@ -335,8 +350,8 @@ static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
                : oneib_node_grants_update(daemon, err);
 }
 
-/* Whoever has lost something hears of it whatever the fabric is like. Why that could not be read is
- * the failure that counts. */
+/* Revocations are sent even when the fabric cannot be read. The failure that counts is why it could
+ * not. */
 static void grant_without_fabric(struct oneib_daemon *daemon)
 {
     struct oneib_error ignored;
@@ -344,18 +359,12 @@ static void grant_without_fabric(struct oneib_daemon *daemon)
         (void)grant(daemon, &ignored);
 }
 
-static bool files_changed(const struct oneib_daemon *daemon)
+static bool have_files_changed(const struct oneib_daemon *daemon)
 {
     const struct oneib_stamp static_partitions =
         oneib_stamp_of(daemon->config.opensm.static_partitions);
-    return !oneib_stamp_equal(&static_partitions, &daemon->static_partitions) ||
+    return !oneib_stamp_equal(&static_partitions, &daemon->turn->static_partitions) ||
            oneib_sm_has_news(daemon->manager);
-}
-
-/* Ports that are due to be verified are read in the next turn when somebody waits for this one. */
-static bool may_verify_later(const struct oneib_daemon *daemon)
-{
-    return oneib_now_ms() < daemon->schedule.verify_at + LATEST_VERIFY_MS;
 }
 
 /* A failure holds up nothing else of the turn. */
@@ -381,26 +390,28 @@ static bool retry_failed_writes(struct oneib_daemon *daemon)
     return oneib_host_updates_resume(daemon->host_updates) || is_unregistered;
 }
 
-static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
-                struct oneib_error *err)
+static int run(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
+               struct oneib_error *err)
 {
     bool changed;
     if (oneib_oned_read(daemon, due, &changed, err) < 0)
         return -1;
-    /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
+    /* A change that is not in force yet is the next retry's: not every event may cost the fabric a sweep. */
     update_fences(daemon, &changed);
     if (due->places)
         find_places(daemon, &changed);
-    const bool at_rest = daemon->settled || daemon->schedule.retry_at >= 0;
+    const bool at_rest = daemon->turn->is_settled || daemon->schedule.retry_at >= 0;
     const bool tries_again = due->poll && retry_failed_writes(daemon);
     if (!changed && at_rest && !tries_again && !due->verify && !due->retry && !due->nodes &&
-        !files_changed(daemon))
+        !have_files_changed(daemon))
         return 0;
-    daemon->settled = false;
+    daemon->turn->is_settled = false;
 
-    const bool waited_for = changed || due->nodes;
-    const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
-                      !daemon->snapshot.subnet_known;
+    /* Ports that are due to be verified are read in the next turn when this one is waited for. */
+    const bool may_verify_later =
+        (changed || due->nodes) && oneib_now_ms() < daemon->schedule.verify_at + LATEST_VERIFY_MS;
+    const bool read =
+        (due->verify && !may_verify_later) || due->retry || !daemon->snapshot.subnet_known;
     if (!read) {
         oneib_ports_read_virtual(daemon);
     } else if (oneib_ports_read(daemon, err) < 0) {
@@ -415,13 +426,13 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */
     oneib_ports_plan_silent(daemon);
-    const int status = force(daemon, read, event_ms, err);
+    const int status = apply(daemon, read, event_ms, err);
     oneib_ports_plan_virtual(daemon);
     return status;
 }
 
-int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
-                           struct oneib_error *err)
+int oneib_turn_run(struct oneib_daemon *daemon, const struct oneib_due *due,
+                   struct oneib_error *err)
 {
     const double event_ms = daemon->schedule.event_ms;
     int lock;
@@ -434,7 +445,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
         return -1;
     }
     oneib_poll_schedule_events_taken(&daemon->schedule);
-    const int status = turn(daemon, due, event_ms, err);
+    const int status = run(daemon, due, event_ms, err);
     oneib_sync_unlock(lock);
     oneib_oned_queue_hosts_later(daemon);
     return status;

@@ -132,26 +132,23 @@ int oneib_registration_put(struct oneib_ledger *ledger, const struct oneib_ledge
     return 0;
 }
 
-/* A ledger that is lost is made by an operator alone, and a missing one by the writer: a second
- * document would make both invalid. */
-static bool may_write(const struct oneib_daemon *daemon)
-{
-    return !daemon->snapshot.ledger_lost &&
-           (daemon->config.one.writer || daemon->snapshot.kept.state == ONEIB_LEDGER_READ);
-}
-
 bool oneib_registration_update(struct oneib_daemon *daemon)
 {
     struct oneib_registration *registration = daemon->registration;
     const struct oneib_ledger *ledger = &daemon->snapshot.kept.ledger;
     struct oneib_error *error = &registration->error;
+    /* A ledger that is lost is made by an operator alone, and a missing one by the writer: a second
+     * document would make both invalid. */
+    const bool may_write =
+        !daemon->snapshot.ledger_lost &&
+        (daemon->config.one.writer || daemon->snapshot.kept.state == ONEIB_LEDGER_READ);
     struct oneib_ledger_daemon entry;
     oneib_autoledger struct oneib_ledger next = {0};
     *error = (struct oneib_error){0};
     oneib_node_server_keys(oneib_node_grants_server(daemon->node_grants), &entry);
     if (oneib_registration_set_address(&daemon->config, registration->host_name, &entry, error) <
             0 ||
-        !may_write(daemon) || oneib_registration_stands(ledger, &entry))
+        !may_write || oneib_registration_stands(ledger, &entry))
         return false;
     entry.since = time(NULL);
     oneib_ledger_copy(ledger, &next);
