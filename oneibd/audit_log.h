@@ -12,7 +12,7 @@
 struct oneib_audit_log {
     struct oneib_member_list member_list; /* members and refused attachments, as logged last */
     struct oneib_member_events leaving;   /* removals that were logged, and that a port still has */
-    bool begun; /* member_list is valid; before, the file in force says who was there */
+    bool begun; /* member_list is valid; before, the file in force names the members */
 };
 
 /*

@@ -54,7 +54,7 @@ static void open_control(struct oneib_daemon *daemon)
         oneib_log(ONEIB_LOG_WARNING, "requests of oneib are not answered: %s", failure.text);
 }
 
-/* What `before` (NULL: nobody) has already is left to it, for now. */
+/* before: of the configuration before, which keeps for now what both have; NULL: none. */
 static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemon *before,
                            struct oneib_error *err)
 {

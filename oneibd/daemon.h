@@ -7,7 +7,7 @@
  * (apply) ─▶ hosts, metrics
  *
  * Everything but the cloud, the subnet and counters is computed anew each time.
- * docs/design/daemon.md tells when what is looked at, and why a lost event, a crash or a second
+ * docs/design/daemon.md says what is read when, and why a lost event, a crash or a second
  * instance does no harm.
  */
 #ifndef ONEIB_ONEIBD_DAEMON_H
@@ -44,7 +44,7 @@ struct oneib_daemon {
     struct oneib_config config;
     struct oneib_credentials credentials;
     struct oneib_one *one;
-    struct oneib_sm *manager; /* who puts partitions into force */
+    struct oneib_sm *manager; /* SM operations: puts partitions into force */
     struct oneib_http *http;  /* NULL: daemon.metrics is "none" */
     int lock;                 /* that this is the only daemon of its partitions file; -1: not yet */
 
@@ -83,7 +83,7 @@ void oneib_daemon_close(struct oneib_daemon *daemon);
 
 /* ---- steps; for oneibd alone ----------------------------------------------------------------- */
 
-/* A sign of life, for whoever waits long. */
+/* A sign of life, to systemd and HTTP clients: called while something takes long. */
 void oneib_daemon_alive(struct oneib_daemon *daemon);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */

@@ -36,7 +36,7 @@ bool oneib_daemon_can_answer(const struct oneib_daemon *daemon)
 static void list_nodes(const struct oneib_daemon *daemon, struct oneib_heard *heard)
 {
     const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
-    struct oneib_node_snapshot *said = oneib_nodes_said(nodes, oneib_now_ms());
+    struct oneib_node_snapshot *said = oneib_nodes_list_reports(nodes, oneib_now_ms());
     heard->count = nodes->count;
     heard->nodes = oneib_alloc(heard->count + 1, sizeof *heard->nodes);
     for (size_t i = 0; i < heard->count; i++)

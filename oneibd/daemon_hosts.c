@@ -241,7 +241,7 @@ static void compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *
 {
     const struct oneib_leaves *leaves = &daemon->host_updates->leaves;
     const struct oneib_nodes *nodes = oneib_node_grants_nodes(daemon->node_grants);
-    struct oneib_node_snapshot *reports = oneib_nodes_said(nodes, oneib_now_ms());
+    struct oneib_node_snapshot *reports = oneib_nodes_list_reports(nodes, oneib_now_ms());
     const struct oneib_node_table table = {reports, nodes->count};
     oneib_host_attributes_compute(&daemon->snapshot.cloud, &table, leaves->items, leaves->count,
                                   attributes);

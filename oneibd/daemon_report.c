@@ -30,7 +30,7 @@ static void say_gone(const struct oneib_finding *finding)
 }
 
 /* Logs what `these` has and `others` has not; both are sorted. One of which only a name has changed
- * is no other: who may rename a network must not make a violation look as if it had ended. */
+ * is no other: renaming a network does not make a violation look as if it had ended. */
 static void say_difference(const struct oneib_findings *these, const struct oneib_findings *others,
                            void (*say)(const struct oneib_finding *finding), const char *rest)
 {

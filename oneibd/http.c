@@ -114,7 +114,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     if (*body_length > 0)
-        return MHD_NO; /* nobody needs to be read for hours */
+        return MHD_NO; /* no answer takes hours */
     return answer_path(context, connection, path);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the daemon tells about itself: the values, and their rendering in Prometheus' text format
- * (version 0.0.4). Whoever knows a value sets it. Names and labels: oneibd(8).
+ * (version 0.0.4). The owner of a value sets it. Names and labels: oneibd(8).
  */
 #ifndef ONEIB_ONEIBD_METRICS_H
 #define ONEIB_ONEIBD_METRICS_H

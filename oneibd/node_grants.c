@@ -178,7 +178,7 @@ static void check_nodes(struct oneib_daemon *daemon)
     for (size_t i = 0; i < own->nodes.count; i++) {
         const struct oneib_node *node = &own->nodes.items[i];
         const uint32_t host_id = node->identity.host_id;
-        unread += node->unseen;
+        unread += node->unread_virtual_ports;
         if (oneib_node_is_doubled(node, oneib_now_ms()))
             oneib_findings_note(
                 &own->findings, ONEIB_FINDING_NODE_KEY_TWICE,
@@ -573,7 +573,7 @@ static void send_list(struct oneib_daemon *daemon, const struct oneib_grants *gr
     const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
     const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, host_id);
     bool changed;
-    if (!oneib_node_may_be_told(node, daemon->snapshot.desired.held_count))
+    if (!oneib_node_may_be_sent(node, daemon->snapshot.desired.held_count))
         return;
     oneib_node_question(node,
                         question_of(oneib_ledger_fence(&daemon->snapshot.kept.ledger, host_id)));
@@ -779,7 +779,7 @@ void oneib_node_grants_write_reports(struct oneib_daemon *daemon)
     const double now = oneib_now_ms();
     if (!oneib_timer_is_due(&daemon->timers, ONEIB_TIMER_NODE_REPORTS, now))
         return;
-    struct oneib_node_snapshot *reports = oneib_nodes_said(&grants->nodes, now);
+    struct oneib_node_snapshot *reports = oneib_nodes_list_reports(&grants->nodes, now);
     if (oneib_heard_write(oneib_config_state(&daemon->config), reports, grants->nodes.count,
                           &grants->findings, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);

@@ -13,12 +13,12 @@ static void clear_node(struct oneib_node *node)
     free(node->sent);
     free(node->records);
     free(node->ports);
-    oneib_sent_nics_clear(&node->told);
+    oneib_sent_nics_clear(&node->sent_nics);
     oneib_pkey_last_uses_clear(&node->pkey_last_uses);
     *node = (struct oneib_node){0};
 }
 
-/* ---- who there is ---------------------------------------------------------------------------- */
+/* ---- which nodes there are ------------------------------------------------------------------- */
 
 struct oneib_node *oneib_nodes_of_host(const struct oneib_nodes *nodes, uint32_t host_id)
 {
@@ -49,7 +49,7 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         known->sent = NULL;
         known->records = NULL;
         known->ports = NULL;
-        known->told = (struct oneib_sent_nics){0};
+        known->sent_nics = (struct oneib_sent_nics){0};
         known->pkey_last_uses = (struct oneib_pkey_last_uses){0};
         return node;
     }
@@ -99,7 +99,7 @@ void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
         is_question_due(node) || !node->sent || !oneib_grant_list_is(node->sent, grants, count);
     if (!*changed)
         return;
-    oneib_sent_nics_send(&node->told, grants, count);
+    oneib_sent_nics_send(&node->sent_nics, grants, count);
     /* As long as its items are: thousands of nodes have few grants each. */
     struct oneib_grant_list *list =
         oneib_alloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants, 1);
@@ -114,7 +114,7 @@ void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
     owe(node, now);
 }
 
-bool oneib_node_may_be_told(const struct oneib_node *node, size_t held)
+bool oneib_node_may_be_sent(const struct oneib_node *node, size_t held)
 {
     return held == 0 || node->sent || node->table_known;
 }
@@ -130,13 +130,13 @@ static void acknowledge(struct oneib_node *node, uint64_t serial)
     memmove(node->owed, node->owed + done, node->owed_count * sizeof *node->owed);
 }
 
-static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
+static void raise_news(struct oneib_nodes *nodes, enum oneib_nodes_news news)
 {
     if (nodes->news < news)
         nodes->news = news;
 }
 
-/* A service that has begun anew follows nothing: the list that it was sent is owed again. */
+/* A node that was started anew follows nothing: the list that it was sent is owed again. */
 static void follow(struct oneib_nodes *nodes, struct oneib_node *node, uint64_t serial, double now)
 {
     if (serial < node->follows && node->serial > 0 && node->owed_count == 0)
@@ -145,7 +145,7 @@ static void follow(struct oneib_nodes *nodes, struct oneib_node *node, uint64_t 
     const bool owed = node->owed_count > 0;
     acknowledge(node, serial);
     if (owed && node->owed_count == 0)
-        tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
+        raise_news(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
 }
 
 /* Lists that were sent while it believed another one are owed from now on. */
@@ -203,35 +203,35 @@ static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE
     memcpy(node->boot, boot, ONEIB_NONCE_SIZE);
 }
 
-/* What it was told, and has let go of. */
-static void forget_told(struct oneib_node *node, double now)
+/* NICs that it was sent, and has given back. */
+static void forget_sent_nics(struct oneib_node *node, double now)
 {
     if (oneib_node_state(node, now) == ONEIB_NODE_FOLLOWS && node->believes && node->table_known &&
         node->sent)
-        oneib_sent_nics_report(&node->told, node->sent, node->records, node->record_count);
+        oneib_sent_nics_report(&node->sent_nics, node->sent, node->records, node->record_count);
 }
 
 void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                       const struct oneib_report_message *report, double now)
 {
-    /* A serial that was never given is a lie: it follows nothing. */
+    /* A serial that was never sent follows nothing. */
     const bool ours =
         report->follows.instance == nodes->instance && report->follows.serial <= node->serial;
     const uint64_t follows = ours ? report->follows.serial : 0;
     if (!is_same_table(node, report)) {
         keep_table(node, report);
-        tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
+        raise_news(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
     keep_ports(nodes, node, report);
-    if (!node->has_told_all && report->complete)
-        oneib_sent_nics_before(&node->told, report->records, report->count, now);
-    node->has_told_all |= report->complete;
+    if (!node->has_reported_all && report->complete)
+        oneib_sent_nics_before(&node->sent_nics, report->records, report->count, now);
+    node->has_reported_all |= report->complete;
     note_machine(node, report->boot, now);
     follow(nodes, node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;
-    node->unseen = report->unseen;
-    forget_told(node, now);
+    node->unread_virtual_ports = report->unseen;
+    forget_sent_nics(node, now);
 }
 
 /* ---- what follows from it -------------------------------------------------------------------- */
@@ -324,25 +324,25 @@ double oneib_node_unheard_ms(const struct oneib_node *node, double now)
     return now - (node->heard_at < 0 ? node->begun_at : node->heard_at);
 }
 
-static size_t count_told(const struct oneib_nodes *nodes)
+static size_t count_sent_nics(const struct oneib_nodes *nodes)
 {
     size_t count = 0;
     for (size_t i = 0; i < nodes->count; i++)
-        count += nodes->items[i].told.count;
+        count += nodes->items[i].sent_nics.count;
     return count;
 }
 
 void oneib_nodes_read(struct oneib_nodes *nodes, double now,
                       const struct oneib_node_snapshot **snapshots)
 {
-    size_t told_count = 0;
+    size_t nic_count = 0;
     ONEIB_RESERVE(nodes->snapshots, nodes->snapshot_capacity, nodes->count + 1);
-    ONEIB_RESERVE(nodes->told, nodes->told_capacity, count_told(nodes) + 1);
+    ONEIB_RESERVE(nodes->sent_nics, nodes->sent_nic_capacity, count_sent_nics(nodes) + 1);
     for (size_t i = 0; i < nodes->count; i++) {
         struct oneib_node *node = &nodes->items[i];
-        struct oneib_nic_name *told = nodes->told + told_count;
-        const size_t count = oneib_sent_nics_list(&node->told, now, told);
-        told_count += count;
+        struct oneib_nic_name *nics = nodes->sent_nics + nic_count;
+        const size_t count = oneib_sent_nics_list(&node->sent_nics, now, nics);
+        nic_count += count;
         node->seen = oneib_node_state(node, now);
         nodes->snapshots[i] = (struct oneib_node_snapshot){
             .host_id = node->identity.host_id,
@@ -351,7 +351,7 @@ void oneib_nodes_read(struct oneib_nodes *nodes, double now,
             .records = node->records,
             .record_count = node->record_count,
             .sent = node->sent,
-            .told = told,
+            .told = nics,
             .told_count = count,
         };
     }
@@ -359,18 +359,18 @@ void oneib_nodes_read(struct oneib_nodes *nodes, double now,
     *snapshots = nodes->snapshots;
 }
 
-struct oneib_node_snapshot *oneib_nodes_said(const struct oneib_nodes *nodes, double now)
+struct oneib_node_snapshot *oneib_nodes_list_reports(const struct oneib_nodes *nodes, double now)
 {
-    struct oneib_node_snapshot *said = oneib_alloc(nodes->count + 1, sizeof *said);
+    struct oneib_node_snapshot *reports = oneib_alloc(nodes->count + 1, sizeof *reports);
     for (size_t i = 0; i < nodes->count; i++)
-        said[i] = (struct oneib_node_snapshot){
+        reports[i] = (struct oneib_node_snapshot){
             .host_id = nodes->items[i].identity.host_id,
             .state = oneib_node_state(&nodes->items[i], now),
             .table_known = nodes->items[i].table_known,
             .records = nodes->items[i].records,
             .record_count = nodes->items[i].record_count,
         };
-    return said;
+    return reports;
 }
 
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now)
@@ -416,6 +416,6 @@ void oneib_nodes_clear(struct oneib_nodes *nodes)
         clear_node(&nodes->items[i]);
     free(nodes->items);
     free(nodes->snapshots);
-    free(nodes->told);
+    free(nodes->sent_nics);
     *nodes = (struct oneib_nodes){.instance = nodes->instance};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the services of nodes have said, and which lists they were sent: an entry for each host
+ * What nodes have reported, and which lists they were sent: an entry for each host
  * whose service's key is believed (identity.h). Pure; times are oneib_now_ms()'s, given.
  */
 #ifndef ONEIB_ONEIBD_NODES_H
@@ -43,33 +43,34 @@ struct oneib_node {
     double begun_at;                /* since when it is known */
     double heard_at;                /* < 0: never */
     uint8_t boot[ONEIB_NONCE_SIZE]; /* of the machine that reported last */
-    bool is_known_machine;          /* that one reported while nobody contested the key */
+    bool is_known_machine;          /* that one reported while the key was not contested */
     double doubled_at;              /* another one had just been heard then; < 0: never */
     uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
     bool believes;                  /* that this daemon is the one */
     uint64_t question;              /* put last (oneib_node_question()); 0: none */
     uint64_t answer_from;           /* serial of the list with which it was put; 0: not sent yet */
-    bool has_told_all;              /* once at least */
+    bool has_reported_all;          /* once at least */
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
     struct oneib_hca_port *ports; /* owned; of its adapters, by GUID, as it reported last; NULL:
                                      none */
     size_t port_count;
-    double ports_noted_at; /* when the ledger was last told of other ones; < 0: never */
-    uint16_t unseen;       /* as it reported last: VFs of mlx5 whose own ports it cannot read */
-    enum oneib_node_state seen; /* its state when somebody looked last */
+    double ports_noted_at; /* when they were last changed in the ledger; < 0: never */
+    uint16_t
+        unread_virtual_ports; /* as it reported last: VFs of mlx5 whose own ports it cannot read */
+    enum oneib_node_state seen; /* its state when it was read last (oneib_nodes_read()) */
     double wants_since;         /* it has had VMs looked at so often since then */
     unsigned wants;
-    struct oneib_sent_nics told;
+    struct oneib_sent_nics sent_nics;
     struct oneib_pkey_last_uses pkey_last_uses; /* the writer's, while it believes another daemon */
 };
 
-/* What has become known since somebody looked (oneib_nodes_read()). */
+/* What has become known since the last oneib_nodes_read(). */
 enum oneib_nodes_news {
     ONEIB_NODES_NOTHING,
-    ONEIB_NODES_LATER, /* to be looked at some time */
-    ONEIB_NODES_NOW,   /* somebody waits for it */
+    ONEIB_NODES_LATER, /* to be read some time */
+    ONEIB_NODES_NOW,   /* a change waits for it */
 };
 
 struct oneib_nodes {
@@ -78,11 +79,11 @@ struct oneib_nodes {
     struct oneib_node *items; /* by host id */
     size_t count, capacity;
     bool awaited;               /* some entry of a port, or a GUID, waits for what nodes say */
-    enum oneib_nodes_news news; /* what reports told */
+    enum oneib_nodes_news news; /* of the reports */
     struct oneib_node_snapshot *snapshots;
     size_t snapshot_capacity;
-    struct oneib_nic_name *told; /* of all snapshots */
-    size_t told_capacity;
+    struct oneib_nic_name *sent_nics; /* of all snapshots */
+    size_t sent_nic_capacity;
 };
 
 /* Zeroed but for `instance`: no node. */
@@ -102,9 +103,9 @@ struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
 void oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
                       const struct oneib_grant *grants, size_t count, double now, bool *changed);
 /* Whether it may be sent a list now. While removals are held (`held`), a node that was sent nothing
- * yet has to say first what it has: nobody knows else what is to be held for it, and a list without
- * that would close it. */
-bool oneib_node_may_be_told(const struct oneib_node *node, size_t held);
+ * yet has to report first what it has: otherwise what is to be held for it is not known, and a list
+ * without that would close it. */
+bool oneib_node_may_be_sent(const struct oneib_node *node, size_t held);
 /* It has reported. */
 void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                       const struct oneib_report_message *report, double now);
@@ -120,7 +121,7 @@ bool oneib_node_is_in_doubt(const struct oneib_node *node);
  * that it may be off, and an adapter of its in another host. By GUID; *count: how many. */
 const struct oneib_hca_port *oneib_node_ports(const struct oneib_node *node, double now,
                                               size_t *count);
-/* Nothing on it is anybody's: it follows the list that it was sent last, has told its whole table,
+/* No VF on it is in use: it follows the list that it was sent last, has reported its whole table,
  * and that has nothing but functions that are closed, in no domain, and being given back. Their
  * GUIDs the SM lets go only when the port is up. */
 bool oneib_node_has_nothing(const struct oneib_node *node, double now);
@@ -138,9 +139,9 @@ double oneib_node_unheard_ms(const struct oneib_node *node, double now);
  * more. */
 void oneib_nodes_read(struct oneib_nodes *nodes, double now,
                       const struct oneib_node_snapshot **snapshots);
-/* The same for who only tells it on, without what they were sent and told: nothing is less news for
- * that. To be freed; its records are borrowed likewise. */
-struct oneib_node_snapshot *oneib_nodes_said(const struct oneib_nodes *nodes, double now);
+/* The same without what they were sent; what was news stays so. To be freed; its records are borrowed
+ * likewise. */
+struct oneib_node_snapshot *oneib_nodes_list_reports(const struct oneib_nodes *nodes, double now);
 /* Whether something is news, by reports or because time has passed. */
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now);
 /* Milliseconds until time alone makes something news; `otherwise`: nothing before that. */

@@ -10,15 +10,15 @@ static bool has_key(const oneib_pkey *keys, size_t count, oneib_pkey pkey)
     return ONEIB_FIND(&pkey, keys, count, oneib_compare_u16);
 }
 
-static double since_when(const struct oneib_pkey_last_uses *ages, oneib_pkey pkey, double now)
+static double since_when(const struct oneib_pkey_last_uses *uses, oneib_pkey pkey, double now)
 {
-    for (size_t i = 0; i < ages->count; i++)
-        if (ages->items[i].pkey == pkey)
-            return ages->items[i].since;
+    for (size_t i = 0; i < uses->count; i++)
+        if (uses->items[i].pkey == pkey)
+            return uses->items[i].since;
     return now;
 }
 
-void oneib_pkey_last_uses_keep(struct oneib_pkey_last_uses *ages, const oneib_pkey *written,
+void oneib_pkey_last_uses_keep(struct oneib_pkey_last_uses *uses, const oneib_pkey *written,
                                size_t written_count, double now, oneib_pkey keys[ONEIB_PKEY_COUNT],
                                size_t *count)
 {
@@ -28,19 +28,19 @@ void oneib_pkey_last_uses_keep(struct oneib_pkey_last_uses *ages, const oneib_pk
     for (size_t i = 0; i < written_count; i++) {
         if (has_key(keys, known, written[i]))
             continue;
-        const struct oneib_pkey_last_use age = {written[i], since_when(ages, written[i], now)};
-        next.items[next.count++] = age;
-        if (now - age.since < ONEIB_KEY_DOUBT_MS)
-            keys[(*count)++] = age.pkey;
+        const struct oneib_pkey_last_use use = {written[i], since_when(uses, written[i], now)};
+        next.items[next.count++] = use;
+        if (now - use.since < ONEIB_KEY_DOUBT_MS)
+            keys[(*count)++] = use.pkey;
     }
     if (*count > known)
         ONEIB_SORT(keys, *count, oneib_compare_u16);
-    oneib_pkey_last_uses_clear(ages);
-    *ages = next;
+    oneib_pkey_last_uses_clear(uses);
+    *uses = next;
 }
 
-void oneib_pkey_last_uses_clear(struct oneib_pkey_last_uses *ages)
+void oneib_pkey_last_uses_clear(struct oneib_pkey_last_uses *uses)
 {
-    free(ages->items);
-    *ages = (struct oneib_pkey_last_uses){0};
+    free(uses->items);
+    *uses = (struct oneib_pkey_last_uses){0};
 }

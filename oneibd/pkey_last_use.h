@@ -29,9 +29,9 @@ struct oneib_pkey_last_uses {
 /* written: what IB_KEYS names. keys: what the host may hold by what is known, *count of them. Adds
  * of what is written and not known what may still be another daemon's. Both are ascending, each key
  * once, before and after. */
-void oneib_pkey_last_uses_keep(struct oneib_pkey_last_uses *ages, const oneib_pkey *written,
+void oneib_pkey_last_uses_keep(struct oneib_pkey_last_uses *uses, const oneib_pkey *written,
                                size_t written_count, double now, oneib_pkey keys[ONEIB_PKEY_COUNT],
                                size_t *count);
-void oneib_pkey_last_uses_clear(struct oneib_pkey_last_uses *ages);
+void oneib_pkey_last_uses_clear(struct oneib_pkey_last_uses *uses);
 
 #endif

@@ -43,7 +43,7 @@ struct oneib_poll_schedule {
 void oneib_poll_schedule_begin(struct oneib_poll_schedule *schedule,
                                const struct oneib_config *config, double now);
 void oneib_poll_schedule_event(struct oneib_poll_schedule *schedule, double now);
-/* What was told by events is being looked at now. */
+/* What events have named is being read now. */
 void oneib_poll_schedule_events_taken(struct oneib_poll_schedule *schedule);
 struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *schedule, double now);
 /* Takes the poll out of what is due while nodes are due, too, and it is not late: a node that

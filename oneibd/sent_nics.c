@@ -11,38 +11,39 @@ static struct oneib_nic_name nic_of_record(const struct oneib_vf_record *record)
 }
 
 /* Where the NIC is, or would be. */
-static size_t place_of(const struct oneib_sent_nics *told, const struct oneib_nic_name *nic)
+static size_t place_of(const struct oneib_sent_nics *known, const struct oneib_nic_name *nic)
 {
-    return ONEIB_LOWER_BOUND(i, told->count, oneib_nic_name_compare(&told->items[i].nic, nic) < 0);
+    return ONEIB_LOWER_BOUND(i, known->count,
+                             oneib_nic_name_compare(&known->items[i].nic, nic) < 0);
 }
 
-static void note(struct oneib_sent_nics *told, const struct oneib_nic_name *nic, double until)
+static void note(struct oneib_sent_nics *known, const struct oneib_nic_name *nic, double until)
 {
-    const size_t place = place_of(told, nic);
-    if (place < told->count && oneib_nic_name_compare(&told->items[place].nic, nic) == 0) {
+    const size_t place = place_of(known, nic);
+    if (place < known->count && oneib_nic_name_compare(&known->items[place].nic, nic) == 0) {
         if (until == 0)
-            told->items[place].until = 0;
+            known->items[place].until = 0;
         return;
     }
-    ONEIB_INSERT(told->items, told->count, told->capacity, place);
-    told->items[place] = (struct oneib_sent_nics_nic){*nic, until};
+    ONEIB_INSERT(known->items, known->count, known->capacity, place);
+    known->items[place] = (struct oneib_sent_nics_nic){*nic, until};
 }
 
-void oneib_sent_nics_before(struct oneib_sent_nics *told, const struct oneib_vf_record *records,
+void oneib_sent_nics_before(struct oneib_sent_nics *known, const struct oneib_vf_record *records,
                             size_t count, double now)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_nic_name nic = nic_of_record(&records[i]);
-        note(told, &nic, now + ONEIB_SENT_BEFORE_MS);
+        note(known, &nic, now + ONEIB_SENT_BEFORE_MS);
     }
 }
 
-void oneib_sent_nics_send(struct oneib_sent_nics *told, const struct oneib_grant *grants,
+void oneib_sent_nics_send(struct oneib_sent_nics *known, const struct oneib_grant *grants,
                           size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct oneib_nic_name nic = {.vm_id = grants[i].vm_id, .nic_id = grants[i].nic_id};
-        note(told, &nic, 0);
+        note(known, &nic, 0);
     }
 }
 
@@ -55,33 +56,33 @@ static bool is_in_table(const struct oneib_vf_record *records, size_t count,
     return false;
 }
 
-void oneib_sent_nics_report(struct oneib_sent_nics *told, const struct oneib_grant_list *sent,
+void oneib_sent_nics_report(struct oneib_sent_nics *known, const struct oneib_grant_list *sent,
                             const struct oneib_vf_record *records, size_t count)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < told->count; i++) {
-        const struct oneib_nic_name *nic = &told->items[i].nic;
+    for (size_t i = 0; i < known->count; i++) {
+        const struct oneib_nic_name *nic = &known->items[i].nic;
         if (oneib_grant_list_find(sent, nic->vm_id, nic->nic_id) ||
             is_in_table(records, count, nic))
-            told->items[kept++] = told->items[i];
+            known->items[kept++] = known->items[i];
     }
-    told->count = kept;
+    known->count = kept;
 }
 
-size_t oneib_sent_nics_list(const struct oneib_sent_nics *told, double now,
+size_t oneib_sent_nics_list(const struct oneib_sent_nics *known, double now,
                             struct oneib_nic_name *nics)
 {
     size_t count = 0;
-    for (size_t i = 0; i < told->count; i++)
-        if (told->items[i].until == 0 || now < told->items[i].until)
-            nics[count++] = (struct oneib_nic_name){.vm_id = told->items[i].nic.vm_id,
-                                                    .nic_id = told->items[i].nic.nic_id,
-                                                    .is_assumed = told->items[i].until != 0};
+    for (size_t i = 0; i < known->count; i++)
+        if (known->items[i].until == 0 || now < known->items[i].until)
+            nics[count++] = (struct oneib_nic_name){.vm_id = known->items[i].nic.vm_id,
+                                                    .nic_id = known->items[i].nic.nic_id,
+                                                    .is_assumed = known->items[i].until != 0};
     return count;
 }
 
-void oneib_sent_nics_clear(struct oneib_sent_nics *told)
+void oneib_sent_nics_clear(struct oneib_sent_nics *known)
 {
-    free(told->items);
-    *told = (struct oneib_sent_nics){0};
+    free(known->items);
+    *known = (struct oneib_sent_nics){0};
 }

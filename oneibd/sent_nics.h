@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which NICs a node was told of: what it reports of others does not keep a GUID from anybody. A
+ * Which NICs a node was sent: what it reports of other NICs keeps their GUIDs from no other host. A
  * daemon that has just started does not know what the one before has sent, so of the first table of
  * a node all NICs count for a while. Pure; times are oneib_now_ms()'s, given.
  */
@@ -10,8 +10,8 @@
 #include "cluster/grants.h"
 #include <stddef.h>
 
-/* How long what the daemon before may have sent counts: a node that follows a list without it has
- * let go of it long before. */
+/* How long NICs count that the daemon before may have sent: a node that follows a list without them has
+ * given them back long before. */
 #define ONEIB_SENT_BEFORE_MS 60000.0
 
 struct oneib_sent_nics_nic {
@@ -26,18 +26,18 @@ struct oneib_sent_nics {
 };
 
 /* The first table of the node's that this daemon has heard. */
-void oneib_sent_nics_before(struct oneib_sent_nics *told, const struct oneib_vf_record *records,
+void oneib_sent_nics_before(struct oneib_sent_nics *known, const struct oneib_vf_record *records,
                             size_t count, double now);
 /* It is sent this list. */
-void oneib_sent_nics_send(struct oneib_sent_nics *told, const struct oneib_grant *grants,
+void oneib_sent_nics_send(struct oneib_sent_nics *known, const struct oneib_grant *grants,
                           size_t count);
 /* It follows the list that it was sent last, and this is its whole table: what is in neither is
  * forgotten. */
-void oneib_sent_nics_report(struct oneib_sent_nics *told, const struct oneib_grant_list *sent,
+void oneib_sent_nics_report(struct oneib_sent_nics *known, const struct oneib_grant_list *sent,
                             const struct oneib_vf_record *records, size_t count);
-/* What counts now; *nics has room for told->count. Returns how many they are. */
-size_t oneib_sent_nics_list(const struct oneib_sent_nics *told, double now,
+/* What counts now; *nics has room for known->count. Returns how many they are. */
+size_t oneib_sent_nics_list(const struct oneib_sent_nics *known, double now,
                             struct oneib_nic_name *nics);
-void oneib_sent_nics_clear(struct oneib_sent_nics *told);
+void oneib_sent_nics_clear(struct oneib_sent_nics *known);
 
 #endif

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- what is one ----------------------------------------------------------------------------- */
+/* ---- which VFs are unexpected ---------------------------------------------------------------- */
 
 static bool is_granted(const struct oneib_node_snapshot *node, const struct oneib_vf_record *record)
 {
@@ -54,8 +54,8 @@ static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
     return false;
 }
 
-static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_snapshot *node,
-                     const struct oneib_vf_record *record, enum oneib_unexpected_vf_kind *kind)
+static bool is_unexpected(const struct oneib_cloud *cloud, const struct oneib_node_snapshot *node,
+                          const struct oneib_vf_record *record, enum oneib_unexpected_vf_kind *kind)
 {
     /* A node that does not confirm its list is not believed to follow it. */
     if (record->stage == ONEIB_VF_OPEN && node->state != ONEIB_NODE_AWAITED && node->sent &&
@@ -81,71 +81,70 @@ static bool is_same(const struct oneib_unexpected_vf *a, const struct oneib_unex
 }
 
 static double since(const struct oneib_unexpected_vfs *before,
-                    const struct oneib_unexpected_vf *stray, double now)
+                    const struct oneib_unexpected_vf *item, double now)
 {
     for (size_t i = 0; i < before->count; i++)
-        if (is_same(&before->items[i], stray))
+        if (is_same(&before->items[i], item))
             return before->items[i].since;
     return now;
 }
 
-static void add(struct oneib_unexpected_vfs *strays, const struct oneib_unexpected_vfs *before,
-                struct oneib_unexpected_vf stray, double now)
+static void add(struct oneib_unexpected_vfs *vfs, const struct oneib_unexpected_vfs *before,
+                struct oneib_unexpected_vf item, double now)
 {
-    stray.since = since(before, &stray, now);
-    ONEIB_APPEND(strays->items, strays->count, strays->capacity, stray);
+    item.since = since(before, &item, now);
+    ONEIB_APPEND(vfs->items, vfs->count, vfs->capacity, item);
 }
 
-void oneib_unexpected_vfs_follow(struct oneib_unexpected_vfs *strays,
-                                 const struct oneib_cloud *cloud,
+void oneib_unexpected_vfs_follow(struct oneib_unexpected_vfs *vfs, const struct oneib_cloud *cloud,
                                  const struct oneib_node_snapshot *nodes, size_t node_count,
                                  double now)
 {
     struct oneib_unexpected_vfs found = {0};
     for (size_t i = 0; i < node_count; i++)
         for (size_t j = 0; j < nodes[i].record_count; j++) {
-            struct oneib_unexpected_vf stray = {.host_id = nodes[i].host_id,
-                                                .record = nodes[i].records[j]};
-            if (is_stray(cloud, &nodes[i], &stray.record, &stray.kind))
-                add(&found, strays, stray, now);
+            struct oneib_unexpected_vf item = {.host_id = nodes[i].host_id,
+                                               .record = nodes[i].records[j]};
+            if (is_unexpected(cloud, &nodes[i], &item.record, &item.kind))
+                add(&found, vfs, item, now);
         }
-    oneib_unexpected_vfs_clear(strays);
-    *strays = found;
+    oneib_unexpected_vfs_clear(vfs);
+    *vfs = found;
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-size_t oneib_unexpected_vfs_of_host(const struct oneib_unexpected_vfs *strays, uint32_t host_id)
+size_t oneib_unexpected_vfs_of_host(const struct oneib_unexpected_vfs *vfs, uint32_t host_id)
 {
     size_t count = 0;
-    for (size_t i = 0; i < strays->count; i++)
-        count += strays->items[i].host_id == host_id &&
-                 (strays->items[i].kind == ONEIB_UNEXPECTED_VF_ORPHAN ||
-                  strays->items[i].kind == ONEIB_UNEXPECTED_VF_ZOMBIE);
+    for (size_t i = 0; i < vfs->count; i++)
+        count +=
+            vfs->items[i].host_id == host_id && (vfs->items[i].kind == ONEIB_UNEXPECTED_VF_ORPHAN ||
+                                                 vfs->items[i].kind == ONEIB_UNEXPECTED_VF_ZOMBIE);
     return count;
 }
 
-static bool lasts(const struct oneib_unexpected_vf *stray, double now)
+static bool lasts(const struct oneib_unexpected_vf *item, double now)
 {
-    return now - stray->since >= ONEIB_UNEXPECTED_VF_MS;
+    return now - item->since >= ONEIB_UNEXPECTED_VF_MS;
 }
 
-size_t oneib_unexpected_vfs_lasting(const struct oneib_unexpected_vfs *strays, double now)
+size_t oneib_unexpected_vfs_lasting(const struct oneib_unexpected_vfs *vfs, double now)
 {
     size_t count = 0;
-    for (size_t i = 0; i < strays->count; i++)
-        count += lasts(&strays->items[i], now);
+    for (size_t i = 0; i < vfs->count; i++)
+        count += lasts(&vfs->items[i], now);
     return count;
 }
 
-static void report(const struct oneib_unexpected_vf *stray, const struct oneib_cloud *cloud,
+static void report(const struct oneib_unexpected_vf *item, const struct oneib_cloud *cloud,
                    struct oneib_findings *findings)
 {
-    const struct oneib_shown host = oneib_host_id_shown(cloud, stray->host_id);
-    const struct oneib_vf_record *record = &stray->record;
+    const struct oneib_shown host = oneib_host_id_shown(cloud, item->host_id);
+    const struct oneib_vf_record *record = &item->record;
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&record->vf, vf);
-    switch (stray->kind) {
+    switch (item->kind) {
     case ONEIB_UNEXPECTED_VF_OPEN:
         oneib_findings_note(findings, ONEIB_FINDING_VF_NOT_GRANTED,
                             "%s: by its oneib-node's last report VF %s of VM %" PRIu32
@@ -176,17 +175,17 @@ static void report(const struct oneib_unexpected_vf *stray, const struct oneib_c
     }
 }
 
-void oneib_unexpected_vfs_report(const struct oneib_unexpected_vfs *strays,
+void oneib_unexpected_vfs_report(const struct oneib_unexpected_vfs *vfs,
                                  const struct oneib_cloud *cloud, double now,
                                  struct oneib_findings *findings)
 {
-    for (size_t i = 0; i < strays->count; i++)
-        if (lasts(&strays->items[i], now))
-            report(&strays->items[i], cloud, findings);
+    for (size_t i = 0; i < vfs->count; i++)
+        if (lasts(&vfs->items[i], now))
+            report(&vfs->items[i], cloud, findings);
 }
 
-void oneib_unexpected_vfs_clear(struct oneib_unexpected_vfs *strays)
+void oneib_unexpected_vfs_clear(struct oneib_unexpected_vfs *vfs)
 {
-    free(strays->items);
-    *strays = (struct oneib_unexpected_vfs){0};
+    free(vfs->items);
+    *vfs = (struct oneib_unexpected_vfs){0};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Virtual functions that nodes report and OpenNebula knows nothing of, or that are open though they
- * are not granted. Pure; times are oneib_now_ms()'s, given. What is on its way takes some seconds:
- * only what lasts is one.
+ * are not granted. Pure; times are oneib_now_ms()'s, given. A change takes some seconds: only
+ * VFs that last are reported.
  */
 #ifndef ONEIB_ONEIBD_UNEXPECTED_VFS_H
 #define ONEIB_ONEIBD_UNEXPECTED_VFS_H
@@ -13,13 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long it lasts before it is said. */
+/* How long it lasts before it is reported. */
 #define ONEIB_UNEXPECTED_VF_MS 10000.0
 
 enum oneib_unexpected_vf_kind {
     ONEIB_UNEXPECTED_VF_OPEN,   /* open, and not granted by the list that its node was sent last */
     ONEIB_UNEXPECTED_VF_ORPHAN, /* a domain has it, and OpenNebula's VM has no such NIC */
-    ONEIB_UNEXPECTED_VF_UNTOLD, /* it says that it has what this host was never told of */
+    ONEIB_UNEXPECTED_VF_UNTOLD, /* reported, and never granted to this host */
     ONEIB_UNEXPECTED_VF_ZOMBIE, /* a domain has it whose VM is not on that host for OpenNebula */
 };
 
@@ -36,18 +36,17 @@ struct oneib_unexpected_vfs {
 };
 
 /* What there is now; `since` of what was there stays. nodes: by host id. */
-void oneib_unexpected_vfs_follow(struct oneib_unexpected_vfs *strays,
-                                 const struct oneib_cloud *cloud,
+void oneib_unexpected_vfs_follow(struct oneib_unexpected_vfs *vfs, const struct oneib_cloud *cloud,
                                  const struct oneib_node_snapshot *nodes, size_t node_count,
                                  double now);
 /* VFs of that host that are no longer free without OpenNebula knowing of it. */
-size_t oneib_unexpected_vfs_of_host(const struct oneib_unexpected_vfs *strays, uint32_t host_id);
+size_t oneib_unexpected_vfs_of_host(const struct oneib_unexpected_vfs *vfs, uint32_t host_id);
 /* Adds vf-not-granted, vf-untold, vf-orphan and vf-zombie for those that last. */
-void oneib_unexpected_vfs_report(const struct oneib_unexpected_vfs *strays,
+void oneib_unexpected_vfs_report(const struct oneib_unexpected_vfs *vfs,
                                  const struct oneib_cloud *cloud, double now,
                                  struct oneib_findings *findings);
 /* How many last. */
-size_t oneib_unexpected_vfs_lasting(const struct oneib_unexpected_vfs *strays, double now);
-void oneib_unexpected_vfs_clear(struct oneib_unexpected_vfs *strays);
+size_t oneib_unexpected_vfs_lasting(const struct oneib_unexpected_vfs *vfs, double now);
+void oneib_unexpected_vfs_clear(struct oneib_unexpected_vfs *vfs);
 
 #endif

@@ -187,14 +187,14 @@ static void while_removals_are_held_a_node_has_to_say_first_what_it_has(void **s
 {
     (void)state;
     struct oneib_node *node = one_node();
-    assert_true(oneib_node_may_be_told(node, 0));
-    assert_false(oneib_node_may_be_told(node, 3));
+    assert_true(oneib_node_may_be_sent(node, 0));
+    assert_false(oneib_node_may_be_sent(node, 3));
     report.complete = false;
     hear(node, 0, 10);
-    assert_false(oneib_node_may_be_told(node, 3));
+    assert_false(oneib_node_may_be_sent(node, 3));
     report.complete = true;
     hear(node, 0, 20);
-    assert_true(oneib_node_may_be_told(node, 3));
+    assert_true(oneib_node_may_be_sent(node, 3));
 }
 
 static void what_a_node_was_sent_is_known_before_it_reports(void **state)
@@ -202,7 +202,7 @@ static void what_a_node_was_sent_is_known_before_it_reports(void **state)
     (void)state;
     struct oneib_node *node = one_node();
     list(node, 42, 0);
-    assert_true(oneib_node_may_be_told(node, 3));
+    assert_true(oneib_node_may_be_sent(node, 3));
 }
 
 static void a_list_is_awaited_until_it_is_followed(void **state)

@@ -13,7 +13,7 @@
 #define LONG ONEIB_UNEXPECTED_VF_MS
 
 static struct oneib_cloud cloud;
-static struct oneib_unexpected_vfs strays;
+static struct oneib_unexpected_vfs vfs;
 static struct oneib_findings findings;
 static struct oneib_grant_list list;
 static struct oneib_vf_record record;
@@ -52,7 +52,7 @@ static int end(void **state)
     (void)state;
     cloud.vm_ids = NULL;
     oneib_cloud_clear(&cloud);
-    oneib_unexpected_vfs_clear(&strays);
+    oneib_unexpected_vfs_clear(&vfs);
     oneib_findings_clear(&findings);
     return 0;
 }
@@ -85,19 +85,19 @@ static void grant(oneib_pkey pkey)
 
 static void follow(double now)
 {
-    oneib_unexpected_vfs_follow(&strays, &cloud, &node, 1, now);
+    oneib_unexpected_vfs_follow(&vfs, &cloud, &node, 1, now);
 }
 
 /* The only finding, when it has lasted long enough; NULL: there is none. */
 static const char *found(void)
 {
     follow(0);
-    oneib_unexpected_vfs_report(&strays, &cloud, LONG - 1, &findings);
+    oneib_unexpected_vfs_report(&vfs, &cloud, LONG - 1, &findings);
     assert_int_equal(findings.count, 0);
     follow(LONG);
-    oneib_unexpected_vfs_report(&strays, &cloud, LONG, &findings);
+    oneib_unexpected_vfs_report(&vfs, &cloud, LONG, &findings);
     assert_true(findings.count <= 1);
-    assert_int_equal(oneib_unexpected_vfs_lasting(&strays, LONG), findings.count);
+    assert_int_equal(oneib_unexpected_vfs_lasting(&vfs, LONG), findings.count);
     return findings.count > 0 ? findings.items[0].code : NULL;
 }
 
@@ -120,7 +120,7 @@ static void an_open_vf_that_is_not_granted_is_a_violation(void **state)
     assert_string_equal(found(), "vf-not-granted");
     assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
     /* It is the NIC's, which OpenNebula counts. */
-    assert_int_equal(oneib_unexpected_vfs_of_host(&strays, HOST), 0);
+    assert_int_equal(oneib_unexpected_vfs_of_host(&vfs, HOST), 0);
 }
 
 static void a_node_that_has_not_got_the_list_yet_may_have_it_open(void **state)
@@ -150,8 +150,8 @@ static void a_nic_that_opennebula_does_not_know_is_an_orphan(void **state)
     vm_has_nic(2, HOST, ONEIB_SETTLED);
     record.in_domain = true;
     assert_string_equal(found(), "vf-orphan");
-    assert_int_equal(oneib_unexpected_vfs_of_host(&strays, HOST), 1);
-    assert_int_equal(oneib_unexpected_vfs_of_host(&strays, HOST + 1), 0);
+    assert_int_equal(oneib_unexpected_vfs_of_host(&vfs, HOST), 1);
+    assert_int_equal(oneib_unexpected_vfs_of_host(&vfs, HOST + 1), 0);
 }
 
 static void the_only_nic_of_a_vm_can_be_an_orphan(void **state)
@@ -200,7 +200,7 @@ static void what_the_node_was_never_told_of_is_one(void **state)
     assert_null(found());
     record.guid = ONEIB_VF_GUID_SET;
     assert_string_equal(found(), "vf-untold");
-    assert_int_equal(oneib_unexpected_vfs_of_host(&strays, HOST), 0);
+    assert_int_equal(oneib_unexpected_vfs_of_host(&vfs, HOST), 0);
 }
 
 static void the_guid_of_a_nic_of_that_host_is_none(void **state)
@@ -222,8 +222,8 @@ static void what_comes_and_goes_begins_anew(void **state)
     follow(LONG - 1);
     record.in_domain = true;
     follow(LONG);
-    assert_int_equal(oneib_unexpected_vfs_lasting(&strays, LONG), 0);
-    assert_int_equal(oneib_unexpected_vfs_lasting(&strays, 2 * LONG), 1);
+    assert_int_equal(oneib_unexpected_vfs_lasting(&vfs, LONG), 0);
+    assert_int_equal(oneib_unexpected_vfs_lasting(&vfs, 2 * LONG), 1);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
