@@ -341,3 +341,13 @@ uint32_t red_network(void)
 {
     return scene_network("red", "257", NULL);
 }
+
+struct lab_output adopt_ledger(void)
+{
+    struct lab_output output = {0};
+    struct oneib_error err = {0};
+    const char *const argv[] = {
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    return output;
+}

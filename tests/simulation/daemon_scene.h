@@ -70,6 +70,9 @@ void await_metric_at_least(const char *sample, double wanted);
 /* /healthz answers with that status, and says the words (NULL: any). */
 void await_health(unsigned status, const char *words);
 
+/* Runs `oneib sync --adopt`, with any exit status; what it printed is to be cleared. */
+struct lab_output adopt_ledger(void);
+
 /* The first value of an attribute in the document of an OpenNebula host, "" when it has none. */
 void host_attribute(uint32_t host, const char *name, char *value, size_t size);
 void await_host_attribute(uint32_t host, const char *name, const char *wanted);

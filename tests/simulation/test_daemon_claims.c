@@ -218,10 +218,7 @@ static void a_probe_that_claims_a_port_takes_it_from_no_host_while_the_ledger_is
     await_said("port-conflict: host \"liar\" names port");
     stays_holding(VICTIM, FULL(RED), 1500);
     assert_false(daemon_said("is not used for host \"H2\""));
-    struct lab_output output = {0};
-    const char *const argv[] = {
-        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
-    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    struct lab_output output = adopt_ledger();
     must_say(output.out, "the ledger has 1 P_Key again");
     lab_output_clear(&output);
     kept = scene_ledger();

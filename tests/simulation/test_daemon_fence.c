@@ -148,10 +148,7 @@ static void a_fence_outlives_the_ledger(void **state)
     await_physically(port, "Disabled");
 
     /* The port was just up, and does not answer now: whether that is said does not matter here. */
-    struct lab_output output = {0};
-    const char *const argv[] = {
-        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
-    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    struct lab_output output = adopt_ledger();
     must_say(output.out, "the ledger has 1 P_Key again");
     lab_output_clear(&output);
     struct oneib_kept_ledger kept = scene_ledger();
@@ -192,10 +189,7 @@ static void fences_of_all_hosts_outlive_the_ledger_too(void **state)
     await_physically(port, "Disabled");
     must_say(ONEIB(3, "fence", FAILED_NAME)->error, "oneib sync --adopt");
 
-    struct lab_output output = {0};
-    const char *const argv[] = {
-        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene()), NULL};
-    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    struct lab_output output = adopt_ledger();
     lab_output_clear(&output);
     struct oneib_kept_ledger kept = scene_ledger();
     assert_int_equal(kept.ledger.fence_count, 2);
