@@ -205,6 +205,7 @@ int oneib_read_again(const struct oneib_run *run, bool force, struct oneib_readi
 
 void oneib_reading_clear(struct oneib_reading *reading)
 {
+    oneib_fabric_checks_clear(&reading->checks);
     oneib_findings_clear(&reading->findings);
     oneib_heard_clear(&reading->heard);
     oneib_snapshot_clear(&reading->snapshot);

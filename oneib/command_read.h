@@ -20,8 +20,9 @@ struct oneib_reading {
     struct oneib_findings
         findings;             /* all of the snapshot's, and of oneibd's about nodes, worst first */
     struct oneib_heard heard; /* what nodes have said */
-    struct oneib_error heard_error; /* why that is not known; code NONE: it is */
-    struct oneib_view view;         /* of all this */
+    struct oneib_error heard_error;    /* why that is not known; code NONE: it is */
+    struct oneib_fabric_checks checks; /* verify's, empty until it reads them */
+    struct oneib_view view;            /* of all this */
 };
 
 /*

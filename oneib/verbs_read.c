@@ -26,15 +26,30 @@ static struct oneib_command_request request_of(const struct oneib_run *run,
     };
 }
 
+/* A daemon that reads the fabric for the answer takes its time. */
+static void show_waiting(const struct oneib_run *run, const char *text)
+{
+    if (run->interactive)
+        fprintf(stderr, "\r%s\033[K", text);
+}
+
 /* False: --no-daemon is given, or no daemon listens. */
 static bool ask_daemon(const struct oneib_run *run, const struct oneib_config *config,
                        const struct oneib_command_request *request,
                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err)
 {
+    const bool waits = request->question == ONEIB_ASK_PLAN || request->question == ONEIB_ASK_VERIFY;
     *outcome = ONEIB_EXIT_FAILURE;
-    return !oneib_given(run, ONEIB_OPTION_NO_DAEMON) &&
-           oneib_control_ask(config, request, answer, outcome, err) != ONEIB_CONTROL_NO_DAEMON;
+    if (oneib_given(run, ONEIB_OPTION_NO_DAEMON))
+        return false;
+    if (waits)
+        show_waiting(run, "waiting until oneibd has read the fabric");
+    const enum oneib_control_outcome asked =
+        oneib_control_ask(config, request, answer, outcome, err);
+    if (waits)
+        show_waiting(run, "");
+    return asked != ONEIB_CONTROL_NO_DAEMON;
 }
 
 static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
@@ -53,8 +68,15 @@ static enum oneib_exit answer_here(const struct oneib_run *run,
                                    enum oneib_read_fabric fabric, struct oneib_reading *reading,
                                    struct oneib_command_answer *answer, struct oneib_error *err)
 {
+    const struct oneib_session *session = &reading->session;
     if (oneib_read_configured(run, fabric, request->force, reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
+    if (request->question == ONEIB_ASK_VERIFY) {
+        reading->view.checks = &reading->checks;
+        if (oneib_fabric_checks_read(&session->config, session->sm, session->fabric,
+                                     &reading->snapshot, &reading->checks, err) < 0)
+            return ONEIB_EXIT_FAILURE;
+    }
     const enum oneib_exit outcome = oneib_command_answer(request, &reading->view, answer, err);
     if (outcome == ONEIB_EXIT_FAILURE)
         oneib_text_clear(&answer->out);
@@ -62,7 +84,7 @@ static enum oneib_exit answer_here(const struct oneib_run *run,
 }
 
 static enum oneib_exit print_answer_of(const struct oneib_run *run,
-                                       const struct oneib_command_request *request, bool by_daemon,
+                                       const struct oneib_command_request *request,
                                        enum oneib_read_fabric fabric, struct oneib_error *err)
 {
     oneib_auto(oneib_command_answer_clear) struct oneib_command_answer answer = {0};
@@ -70,7 +92,7 @@ static enum oneib_exit print_answer_of(const struct oneib_run *run,
     enum oneib_exit outcome;
     if (oneib_session_configure(run, &reading.session, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    if (!by_daemon || !ask_daemon(run, &reading.session.config, request, &answer, &outcome, err))
+    if (!ask_daemon(run, &reading.session.config, request, &answer, &outcome, err))
         outcome = answer_here(run, request, fabric, &reading, &answer, err);
     return print_answer(&answer, outcome, err);
 }
@@ -78,7 +100,7 @@ static enum oneib_exit print_answer_of(const struct oneib_run *run,
 static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
 {
     const struct oneib_command_request request = request_of(run, ONEIB_ASK_LIST);
-    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
+    return print_answer_of(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 /* A word of digits is an id, whatever networks are called. */
@@ -101,25 +123,25 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     else if (oneib_usage_number(run->verb, "ID", word, INT32_MAX, &id, err))
         return ONEIB_EXIT_USAGE;
     request.network_id = (uint32_t)id;
-    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
+    return print_answer_of(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
 {
     const struct oneib_command_request request = request_of(run, ONEIB_ASK_HOSTS);
-    return print_answer_of(run, &request, true, ONEIB_FABRIC_IF_POSSIBLE, err);
+    return print_answer_of(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
 {
     const struct oneib_command_request request = request_of(run, ONEIB_ASK_PLAN);
-    return print_answer_of(run, &request, false, ONEIB_FABRIC_IF_POSSIBLE, err);
+    return print_answer_of(run, &request, ONEIB_FABRIC_IF_POSSIBLE, err);
 }
 
 static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
 {
     const struct oneib_command_request request = request_of(run, ONEIB_ASK_VERIFY);
-    return print_answer_of(run, &request, false, ONEIB_FABRIC_NEEDED, err);
+    return print_answer_of(run, &request, ONEIB_FABRIC_NEEDED, err);
 }
 
 const struct oneib_verb oneib_verb_list = {
@@ -185,33 +207,37 @@ const struct oneib_verb oneib_verb_hosts = {
 const struct oneib_verb oneib_verb_plan = {
     .name = "plan",
     .summary = "what sync would change, as a diff; changes nothing",
-    .help = "usage: oneib plan [--adopt] [--exit-code] [--force] [--json]\n"
+    .help = "usage: oneib plan [--adopt] [--exit-code] [--force] [--no-daemon] [--json]\n"
             "\n"
             "+ is added, - removed, ~ changed, * gets a P_Key, ! needs your attention.\n"
             "\n"
             "  --adopt      what sync --adopt would put into a lost ledger of P_Keys (=)\n"
             "  --exit-code  exit 1 when there is something to do\n"
             "  --force      what sync --force would change: removals are not held\n"
+            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
             "\n"
             "example:\n"
             "  $ oneib plan --exit-code || oneib sync\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_EXIT_CODE) | ONEIB_TAKES(ONEIB_OPTION_FORCE) |
-               ONEIB_TAKES(ONEIB_OPTION_ADOPT),
+               ONEIB_TAKES(ONEIB_OPTION_ADOPT) | ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON),
     .run = run_plan,
 };
 
 const struct oneib_verb oneib_verb_verify = {
     .name = "verify",
     .summary = "every port of the fabric against what OpenNebula wants",
-    .help = "usage: oneib verify [--json]\n"
+    .help = "usage: oneib verify [--no-daemon] [--json]\n"
             "\n"
             "Reads the P_Key table of every port and compares it with the desired partitions.\n"
-            "What nodes report it has from oneibd, where that runs: a virtual function that\n"
+            "Where oneibd runs it does so, and has what nodes report: a virtual function that\n"
             "is open and not granted is a violation. Writes nothing. Exits 1 when a port\n"
             "deviates, removals are held, or a finding is a violation; where there are\n"
             "traffic classes, also when lanes or service levels are not as they say.\n"
             "\n"
+            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON),
     .run = run_verify,
 };

@@ -24,6 +24,7 @@ enum stage {
     READING,
     WAITING, /* for the main thread to take the request */
     TAKEN,
+    DEFERRED, /* until the fabric has been read */
     WRITING,
 };
 
@@ -105,6 +106,30 @@ static void answer_error(const struct oneib_control *control, struct connection 
 {
     static const struct oneib_command_answer nothing;
     set_answer(control, connection, ONEIB_EXIT_FAILURE, &nothing, why);
+}
+
+/* Clients that ask for large answers and do not read them must not use up the memory. */
+static bool fits(const struct oneib_control *control, const struct connection *connection)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < control->count; i++)
+        if (control->connections[i] != connection)
+            others += control->connections[i]->answer.length;
+    return others == 0 || others + connection->answer.length <= control->options.answers_bytes;
+}
+
+static void limit_answer(const struct oneib_control *control, struct connection *connection)
+{
+    struct oneib_error why;
+    if (fits(control, connection))
+        return;
+    oneib_text_clear(&connection->answer);
+    oneib_fail(
+        &why, ONEIB_ERROR_REFUSED,
+        "other clients of oneibd have not read their answers, of %zu MiB together: try again "
+        "in a few seconds",
+        control->options.answers_bytes >> 20);
+    answer_error(control, connection, &why);
 }
 
 /* ---- authorization ----------------------------------------------------------------------------- */
@@ -338,22 +363,47 @@ int oneib_control_fd(const struct oneib_control *control)
     return control->requests_ready;
 }
 
-bool oneib_control_take(struct oneib_control *control, struct oneib_control_request *request,
-                        uint64_t *number)
+/* The oldest of that stage. The mutex is locked. */
+static bool take(struct oneib_control *control, enum stage stage,
+                 struct oneib_control_request *request, uint64_t *number)
 {
-    bool found = false;
-    pthread_mutex_lock(&control->mutex);
-    for (size_t i = 0; i < control->count && !found; i++) {
+    for (size_t i = 0; i < control->count; i++) {
         struct connection *connection = control->connections[i];
-        if (connection->stage != WAITING)
+        if (connection->stage != stage)
             continue;
-        found = true;
         connection->stage = TAKEN;
         *request = connection->request;
         *number = connection->number;
+        return true;
     }
+    return false;
+}
+
+bool oneib_control_take(struct oneib_control *control, struct oneib_control_request *request,
+                        uint64_t *number)
+{
+    pthread_mutex_lock(&control->mutex);
+    const bool found = take(control, WAITING, request, number);
     if (!found)
         drain_eventfd(control->requests_ready);
+    pthread_mutex_unlock(&control->mutex);
+    return found;
+}
+
+void oneib_control_defer(struct oneib_control *control, uint64_t number)
+{
+    pthread_mutex_lock(&control->mutex);
+    struct connection *connection = find_connection(control, number);
+    if (connection && connection->stage == TAKEN)
+        connection->stage = DEFERRED;
+    pthread_mutex_unlock(&control->mutex);
+}
+
+bool oneib_control_take_deferred(struct oneib_control *control,
+                                 struct oneib_control_request *request, uint64_t *number)
+{
+    pthread_mutex_lock(&control->mutex);
+    const bool found = take(control, DEFERRED, request, number);
     pthread_mutex_unlock(&control->mutex);
     return found;
 }
@@ -364,8 +414,10 @@ void oneib_control_answer(struct oneib_control *control, uint64_t number, enum o
 {
     pthread_mutex_lock(&control->mutex);
     struct connection *connection = find_connection(control, number);
-    if (connection && connection->stage == TAKEN)
+    if (connection && connection->stage == TAKEN) {
         set_answer(control, connection, outcome, answer, failure);
+        limit_answer(control, connection);
+    }
     pthread_mutex_unlock(&control->mutex);
     signal_eventfd(control->wake);
 }

@@ -20,11 +20,13 @@ struct oneib_control_options {
     unsigned places_of_uid; /* open connections of one user other than root */
     double request_ms;      /* from accept to the complete request; to write an answer */
     double answer_ms;       /* from accept to the daemon's answer */
+    size_t answers_bytes;   /* of all answers that wait to be read, unless there is only one */
 };
 
 /* The bounds of oneibd. */
 #define ONEIB_CONTROL_BOUNDS                                                                       \
-    .places = 32, .places_of_uid = 4, .request_ms = 5000, .answer_ms = 60000
+    .places = 32, .places_of_uid = 4, .request_ms = 5000, .answer_ms = 60000,                      \
+    .answers_bytes = ONEIB_CONTROL_TEXTS_MAX
 
 struct oneib_control;
 
@@ -44,6 +46,12 @@ int oneib_control_fd(const struct oneib_control *control);
 /* Takes the oldest waiting request; number identifies it for the answer. False: none waits. */
 bool oneib_control_take(struct oneib_control *control, struct oneib_control_request *request,
                         uint64_t *number);
+/* Puts a request that was taken aside, for oneib_control_take_deferred(). Does nothing when the client
+ * has disconnected. */
+void oneib_control_defer(struct oneib_control *control, uint64_t number);
+/* As oneib_control_take(), of the requests that were put aside. */
+bool oneib_control_take_deferred(struct oneib_control *control,
+                                 struct oneib_control_request *request, uint64_t *number);
 /* Does nothing when the client has disconnected. failure: code NONE after DONE and DIFFERENCE
  * alone. */
 void oneib_control_answer(struct oneib_control *control, uint64_t number, enum oneib_exit outcome,

@@ -88,6 +88,10 @@ void oneib_daemon_alive(struct oneib_daemon *daemon);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);
+/* Answers those that wait for a fresh reading of the fabric, when what follows from it is computed. unread: why
+ * there is none (plan does without), or NULL. refuse: OpenNebula could not be read. */
+void oneib_daemon_answer_deferred(struct oneib_daemon *daemon, const struct oneib_error *unread);
+void oneib_daemon_refuse_deferred(struct oneib_daemon *daemon, const struct oneib_error *why);
 /* Whether there is something to answer from: else requests wait. */
 bool oneib_daemon_can_answer(const struct oneib_daemon *daemon);
 /* Keeps snapshot.desired.table for answers, before the gate replaces it. */

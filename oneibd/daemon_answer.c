@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Answers the requests of the control socket from the daemon's state. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "command/output.h"
 #include "oneibd/daemon.h"
+#include "sm/kind.h"
 #include <locale.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,9 +13,12 @@
 /* Requests answered before the main loop goes on. */
 #define ANSWERS_AT_ONCE 4
 
-/* Owns heard.nodes and findings; the rest is the daemon's. */
+/* Owns heard.nodes, findings, sm, and of a derived snapshot what follows from the readings; the rest is the
+ * daemon's. */
 struct material {
     struct oneib_snapshot snapshot;
+    bool is_derived;
+    struct oneib_sm *sm;
     struct oneib_heard heard;
     struct oneib_findings findings;
     struct oneib_view view;
@@ -49,26 +54,59 @@ static void list_nodes(const struct oneib_daemon *daemon, struct oneib_heard *he
     free(said);
 }
 
-/* Borrows from the daemon, and changes nothing of it. */
-static void collect(struct oneib_daemon *daemon, const struct oneib_command_request *request,
-                    struct material *material)
+/* Whether the daemon's own conclusions do not answer the request. */
+static bool needs_derived(const struct oneib_daemon *daemon,
+                          const struct oneib_command_request *request)
+{
+    return request->question == ONEIB_ASK_PLAN &&
+           (request->force || request->adopt || !daemon->wanted_known);
+}
+
+/* Uses a handle of its own, since the daemon's notices changes of what is in force. */
+static int derive(struct oneib_daemon *daemon, const struct oneib_command_request *request,
+                  struct material *material, struct oneib_error *err)
+{
+    material->sm = oneib_sm_open(&daemon->config, err);
+    material->is_derived =
+        material->sm &&
+        oneib_snapshot_derive(&daemon->config, material->sm, request->force, request->adopt,
+                              &daemon->snapshot, &material->snapshot, err) == 0;
+    return material->is_derived ? 0 : -1;
+}
+
+static void release(struct material *material)
+{
+    free(material->heard.nodes);
+    oneib_findings_clear(&material->findings);
+    if (material->is_derived)
+        oneib_snapshot_release(&material->snapshot);
+    oneib_sm_close(material->sm);
+}
+
+/* Borrows from the daemon, and changes nothing of it. To be released in any case. */
+static int collect(struct oneib_daemon *daemon, const struct oneib_command_request *request,
+                   struct material *material, struct oneib_error *err)
 {
     static const struct oneib_error nothing;
     *material = (struct material){.snapshot = daemon->snapshot};
-    if (daemon->wanted_known)
+    if (needs_derived(daemon, request)) {
+        if (derive(daemon, request, material, err) < 0)
+            return -1;
+    } else if (daemon->wanted_known) {
         material->snapshot.desired.table = daemon->wanted;
+    }
     if (request->no_fabric) {
         material->snapshot.subnet_known = false;
         material->snapshot.subnet_error = nothing;
     }
     list_nodes(daemon, &material->heard);
-    oneib_findings_copy(&daemon->snapshot.findings, 0, &material->findings);
-    oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &material->findings);
+    oneib_findings_copy(&material->snapshot.findings, 0, &material->findings);
+    oneib_findings_copy(&material->snapshot.desired.findings, 0, &material->findings);
     oneib_findings_copy(oneib_node_grants_findings(daemon->node_grants), 0, &material->findings);
     oneib_findings_sort(&material->findings);
     material->view = (struct oneib_view){
         .config = &daemon->config,
-        .sm = daemon->manager,
+        .sm = material->sm ? material->sm : daemon->manager,
         .fabric = oneib_ports_fabric(daemon),
         .snapshot = &material->snapshot,
         .findings = &material->findings,
@@ -76,15 +114,13 @@ static void collect(struct oneib_daemon *daemon, const struct oneib_command_requ
         .heard_error = &nothing,
         .has_daemon = true,
         .is_live = true,
+        .mads_before = oneib_ports_mads_before(daemon),
         .leaves = oneib_host_updates_leaves(daemon->host_updates),
-        .may_be_written = daemon->wanted_known ? &daemon->snapshot.desired.table : NULL,
+        .may_be_written =
+            daemon->wanted_known && !material->is_derived ? &daemon->snapshot.desired.table : NULL,
+        .left = oneib_node_grants_withheld(daemon->node_grants),
     };
-}
-
-static void release(struct material *material)
-{
-    free(material->heard.nodes);
-    oneib_findings_clear(&material->findings);
+    return 0;
 }
 
 static double seconds_since(double then_ms)
@@ -108,38 +144,36 @@ static void append_daemon(const struct oneib_daemon *daemon,
     oneib_append_note(text, "%s", line.data);
 }
 
-/* The command answers plan and verify by itself. */
-static bool is_answered(enum oneib_question question)
-{
-    return question == ONEIB_ASK_LIST || question == ONEIB_ASK_SHOW || question == ONEIB_ASK_HOSTS;
-}
-
 static enum oneib_exit answer(struct oneib_daemon *daemon,
                               const struct oneib_control_request *request,
+                              const struct oneib_fabric_checks *checks,
                               struct oneib_command_answer *answer, struct oneib_error *err)
 {
+    const bool plans = request->request.question == ONEIB_ASK_PLAN;
+    enum oneib_exit outcome = ONEIB_EXIT_FAILURE;
+    struct oneib_error failure;
     struct material material;
     if (request->partitions != oneib_control_partitions(&daemon->config)) {
         oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "oneibd keeps other partitions: %s",
                    oneib_config_state(&daemon->config));
         return ONEIB_EXIT_REFUSED;
     }
-    if (!is_answered(request->request.question)) {
-        oneib_fail(err, ONEIB_ERROR_PROTOCOL, "oneibd does not answer this: use --no-daemon");
-        return ONEIB_EXIT_FAILURE;
-    }
-    if (!daemon->is_computed) {
+    /* plan fails with its own reason, or finds a way out of it (--adopt). */
+    if (!daemon->is_computed && !(plans && daemon->has_cloud)) {
         oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "oneibd has nothing to answer from: %s",
                    daemon->report.last_error);
         return ONEIB_EXIT_FAILURE;
     }
-    collect(daemon, &request->request, &material);
-    if (oneib_fabric_failed(&material.snapshot))
-        oneib_append_note(&answer->err, "the fabric was not read: %s",
-                          material.snapshot.subnet_error.text);
-    const enum oneib_exit outcome =
-        oneib_command_answer(&request->request, &material.view, answer, err);
-    append_daemon(daemon, &request->request, &answer->end);
+    if (collect(daemon, &request->request, &material, &failure) < 0) {
+        *err = failure;
+    } else {
+        material.view.checks = checks;
+        if (oneib_fabric_failed(&material.snapshot))
+            oneib_append_note(&answer->err, "the fabric was not read: %s",
+                              material.snapshot.subnet_error.text);
+        outcome = oneib_command_answer(&request->request, &material.view, answer, err);
+        append_daemon(daemon, &request->request, &answer->end);
+    }
     release(&material);
     return outcome;
 }
@@ -160,19 +194,34 @@ static void leave_locale(locale_t utf8, locale_t before)
     freelocale(utf8);
 }
 
+/* checks: verify alone. */
 static void answer_one(struct oneib_daemon *daemon, const struct oneib_control_request *request,
-                       uint64_t number)
+                       uint64_t number, const struct oneib_fabric_checks *checks)
 {
     struct oneib_command_answer texts = {0};
     struct oneib_error failure = {0};
     locale_t before;
     const locale_t utf8 = enter_locale(&request->request, &before);
-    const enum oneib_exit outcome = answer(daemon, request, &texts, &failure);
+    const enum oneib_exit outcome = answer(daemon, request, checks, &texts, &failure);
     leave_locale(utf8, before);
     if (outcome == ONEIB_EXIT_FAILURE)
         oneib_text_clear(&texts.out);
     oneib_control_answer(daemon->control, number, outcome, &texts, &failure);
     oneib_command_answer_clear(&texts);
+}
+
+/* plan and verify need a reading of the fabric that begins after their request. While a failure, such as a
+ * file that oneib did not write, waits for its retry, plan is answered from the readings before it. A subnet
+ * manager on another host is queried in turns alone. */
+static bool needs_fresh_reading(const struct oneib_daemon *daemon,
+                                const struct oneib_control_request *request)
+{
+    const bool plans_at_once = oneib_poll_schedule_is_failing(&daemon->schedule) &&
+                               !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
+    if (request->partitions != oneib_control_partitions(&daemon->config))
+        return false;
+    return request->request.question == ONEIB_ASK_VERIFY ||
+           (request->request.question == ONEIB_ASK_PLAN && !plans_at_once);
 }
 
 void oneib_daemon_answer(struct oneib_daemon *daemon)
@@ -181,6 +230,54 @@ void oneib_daemon_answer(struct oneib_daemon *daemon)
     uint64_t number;
     for (unsigned i = 0; i < ANSWERS_AT_ONCE && oneib_daemon_can_answer(daemon) &&
                          oneib_control_take(daemon->control, &request, &number);
-         i++)
-        answer_one(daemon, &request, number);
+         i++) {
+        if (needs_fresh_reading(daemon, &request)) {
+            oneib_control_defer(daemon->control, number);
+            oneib_poll_schedule_ask(&daemon->schedule, oneib_now_ms());
+        } else {
+            answer_one(daemon, &request, number, NULL);
+        }
+    }
+}
+
+static void refuse(struct oneib_daemon *daemon, uint64_t number, const struct oneib_error *why)
+{
+    static const struct oneib_command_answer nothing;
+    oneib_control_answer(daemon->control, number, ONEIB_EXIT_FAILURE, &nothing, why);
+}
+
+void oneib_daemon_refuse_deferred(struct oneib_daemon *daemon, const struct oneib_error *why)
+{
+    struct oneib_control_request request;
+    uint64_t number;
+    while (daemon->control && oneib_control_take_deferred(daemon->control, &request, &number))
+        refuse(daemon, number, why);
+    oneib_poll_schedule_answered(&daemon->schedule, oneib_now_ms(), 0);
+}
+
+void oneib_daemon_answer_deferred(struct oneib_daemon *daemon, const struct oneib_error *unread)
+{
+    oneib_auto(oneib_fabric_checks_clear) struct oneib_fabric_checks checks = {0};
+    struct oneib_control_request request;
+    struct oneib_error failure;
+    uint64_t number;
+    const bool is_new = !unread;
+    bool is_read = false;
+    while (daemon->control && oneib_control_take_deferred(daemon->control, &request, &number)) {
+        const bool verifies = request.request.question == ONEIB_ASK_VERIFY;
+        oneib_daemon_alive(daemon);
+        if (verifies && !unread && !is_read) {
+            is_read = oneib_fabric_checks_read(&daemon->config, daemon->manager,
+                                               oneib_ports_fabric(daemon), &daemon->snapshot,
+                                               &checks, &failure) == 0;
+            unread = is_read ? NULL : &failure;
+        }
+        if (verifies && unread)
+            refuse(daemon, number, unread);
+        else
+            answer_one(daemon, &request, number, &checks);
+    }
+    const double now = oneib_now_ms();
+    oneib_poll_schedule_answered(&daemon->schedule, now,
+                                 is_new ? now - oneib_ports_read_ms(daemon) : 0);
 }

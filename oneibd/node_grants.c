@@ -46,6 +46,7 @@ struct oneib_node_grants {
     size_t reported_cut_off;    /* hosts that were cut off, in the last turn */
     double updated_ms;          /* when grants were computed last */
     double file_not_before;     /* when the reports' file may be written */
+    size_t withheld;            /* members whose P_Keys wait for reports of nodes */
     bool have_deferred, have_unwritten_keys;
 };
 
@@ -120,6 +121,11 @@ struct oneib_findings *oneib_node_grants_findings(struct oneib_node_grants *gran
 size_t oneib_node_grants_unexpected_vfs(const struct oneib_node_grants *grants, uint32_t host_id)
 {
     return oneib_unexpected_vfs_of_host(&grants->unexpected_vfs, host_id);
+}
+
+size_t oneib_node_grants_withheld(const struct oneib_node_grants *grants)
+{
+    return grants->withheld;
 }
 
 bool oneib_node_grants_have_deferred(const struct oneib_node_grants *grants)
@@ -696,6 +702,7 @@ static void defer_changes(struct oneib_daemon *daemon, const struct oneib_grants
     };
     oneib_gate_compute(&input, &gate);
     free(snapshots.items);
+    daemon->node_grants->withheld = gate.withheld;
     daemon->node_grants->have_deferred = gate.kept + gate.withheld > 0;
     daemon->node_grants->nodes.awaited =
         daemon->node_grants->have_deferred || waits_for_guid(grants);

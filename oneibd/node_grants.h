@@ -44,6 +44,8 @@ bool oneib_node_grants_has_nothing(const struct oneib_node_grants *grants,
                                    const struct oneib_ledger_fence *fence);
 /* VFs of the host that are in use without OpenNebula knowing of it. */
 size_t oneib_node_grants_unexpected_vfs(const struct oneib_node_grants *grants, uint32_t host_id);
+/* Members whose P_Keys wait for reports of nodes. */
+size_t oneib_node_grants_withheld(const struct oneib_node_grants *grants);
 /* snapshot.desired.table lacks, or still has, what waits for nodes' reports. */
 bool oneib_node_grants_have_deferred(const struct oneib_node_grants *grants);
 /* IB_KEYS of some hosts are left to the next turn. */

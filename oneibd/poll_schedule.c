@@ -6,6 +6,8 @@
 
 /* How late a poll may be because events and nodes go first. */
 #define LATEST_POLL_MS 5000.0
+/* And a reading for a client. */
+#define LATEST_ASKED_MS 5000.0
 
 #define FIRST_RETRY_MS 500.0
 #define LONGEST_RETRY_MS 15000.0
@@ -34,6 +36,8 @@ void oneib_poll_schedule_begin(struct oneib_poll_schedule *schedule,
         .poll_at = now,
         .reread_at = now,
         .verify_at = now,
+        .asked_at = NEVER,
+        .ask_again_at = now,
         .retry_at = NEVER,
         .retry_pause = FIRST_RETRY_MS,
     };
@@ -79,6 +83,7 @@ struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *sched
     due.poll = now >= polls_at(schedule);
     due.reread = now >= schedule->reread_at;
     due.verify = !waits && now >= schedule->verify_at;
+    due.asked = schedule->asked_at >= 0 && now >= schedule->asked_at;
     due.retry = schedule->retry_at >= 0 && !waits;
     return due;
 }
@@ -92,13 +97,15 @@ void oneib_poll_schedule_put_off(const struct oneib_poll_schedule *schedule, dou
 
 bool oneib_poll_schedule_anything(const struct oneib_due *due)
 {
-    return due->events || due->poll || due->reread || due->verify || due->retry || due->nodes ||
-           due->fences || due->places;
+    return due->events || due->poll || due->reread || due->verify || due->asked || due->retry ||
+           due->nodes || due->fences || due->places;
 }
 
 double oneib_poll_schedule_wait(const struct oneib_poll_schedule *schedule, double now)
 {
     double next = oneib_sooner(polls_at(schedule), schedule->reread_at);
+    if (schedule->asked_at >= 0)
+        next = oneib_sooner(next, schedule->asked_at);
     if (schedule->retry_at < 0)
         next = oneib_sooner(next, schedule->verify_at);
     else
@@ -136,6 +143,27 @@ void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double n
     schedule->verify_at = now + schedule->verify_ms;
 }
 
+void oneib_poll_schedule_ask(struct oneib_poll_schedule *schedule, double now)
+{
+    if (schedule->asked_at < 0)
+        schedule->asked_at = larger(now, schedule->ask_again_at);
+}
+
+bool oneib_poll_schedule_ask_is_late(const struct oneib_poll_schedule *schedule, double now)
+{
+    return schedule->asked_at >= 0 && now >= schedule->asked_at + LATEST_ASKED_MS;
+}
+
+void oneib_poll_schedule_answered(struct oneib_poll_schedule *schedule, double now, double took)
+{
+    if (schedule->asked_at < 0)
+        return;
+    schedule->asked_at = NEVER;
+    schedule->ask_again_at =
+        now + larger(ONEIB_ASKED_PAUSE_MS,
+                     oneib_sooner(took * ONEIB_ASKED_SHARE, ONEIB_ASKED_LONGEST_MS));
+}
+
 void oneib_poll_schedule_verify_in(struct oneib_poll_schedule *schedule, double now,
                                    double milliseconds)
 {
@@ -158,6 +186,11 @@ void oneib_poll_schedule_failed(struct oneib_poll_schedule *schedule, double now
 {
     try_again(schedule, now, LONGEST_RETRY_MS);
     schedule->failed = true;
+}
+
+bool oneib_poll_schedule_is_failing(const struct oneib_poll_schedule *schedule)
+{
+    return schedule->retry_at >= 0 && schedule->failed;
 }
 
 void oneib_poll_schedule_unfinished(struct oneib_poll_schedule *schedule, double now)

@@ -17,12 +17,18 @@
 /* A change this long after the last one was put into force is not part of a burst. */
 #define ONEIB_BURST_MS 100.0
 
+/* How often clients can make oneibd read the ports: a tenth of the time, and once a second. */
+#define ONEIB_ASKED_PAUSE_MS 1000.0
+#define ONEIB_ASKED_SHARE 9
+#define ONEIB_ASKED_LONGEST_MS 20000.0
+
 /* Why to look now. */
 struct oneib_due {
     bool events; /* something named has waited long enough */
     bool poll;   /* unsettled and new VMs, the files */
     bool reread; /* everything in oned */
     bool verify; /* every port */
+    bool asked;  /* every port, because a client of the control socket waits for a fresh reading */
     bool retry;  /* what went wrong */
     bool nodes;  /* what nodes have said: not known here, for whoever adds it */
     bool fences; /* ports of fenced hosts; likewise */
@@ -34,8 +40,10 @@ struct oneib_poll_schedule {
     double event_ms;                                              /* the oldest that waits; < 0 */
     double applied_ms; /* last time that a change was put into force */
     double poll_at, reread_at, verify_at;
-    double retry_at; /* < 0: nothing went wrong */
-    bool failed;     /* polls would fail again, so they wait for the retry too */
+    double asked_at;     /* when ports are read for a client; < 0: none waits */
+    double ask_again_at; /* and when at the earliest for the next one */
+    double retry_at;     /* < 0: nothing went wrong */
+    bool failed;         /* polls would fail again, so they wait for the retry too */
     double retry_pause;
 };
 
@@ -69,12 +77,24 @@ void oneib_poll_schedule_reread(struct oneib_poll_schedule *schedule, double now
 /* Events cannot be trusted any more: everything is read again soon. */
 void oneib_poll_schedule_distrust(struct oneib_poll_schedule *schedule, double now);
 void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double now);
+/*
+ * A client waits for a fresh reading of the ports. It is due ONEIB_ASKED_PAUSE_MS after the end of the
+ * last one for a client, and after ONEIB_ASKED_SHARE times its duration, at most ONEIB_ASKED_LONGEST_MS;
+ * while a failure waits for its retry it comes with that.
+ */
+void oneib_poll_schedule_ask(struct oneib_poll_schedule *schedule, double now);
+/* Whether that reading has waited for changes so long that it goes before them. */
+bool oneib_poll_schedule_ask_is_late(const struct oneib_poll_schedule *schedule, double now);
+/* All clients that waited have their answers, or errors; the reading and they took so many milliseconds. */
+void oneib_poll_schedule_answered(struct oneib_poll_schedule *schedule, double now, double took);
 /* Ports should be read again in so many milliseconds, if not sooner. */
 void oneib_poll_schedule_verify_in(struct oneib_poll_schedule *schedule, double now,
                                    double milliseconds);
 void oneib_poll_schedule_applied(struct oneib_poll_schedule *schedule, double now);
 /* Something went wrong: again after 500 ms, then twice as long each time, up to 15 s. */
 void oneib_poll_schedule_failed(struct oneib_poll_schedule *schedule, double now);
+/* It waits to be tried again. */
+bool oneib_poll_schedule_is_failing(const struct oneib_poll_schedule *schedule);
 /* Ports do not take what opensm gives them: likewise, but up to five minutes, because each try
  * costs the whole fabric a sweep. */
 void oneib_poll_schedule_unfinished(struct oneib_poll_schedule *schedule, double now);

@@ -17,7 +17,8 @@ struct oneib_ports {
     struct oneib_fabric *fabric; /* NULL: not open */
     enum oneib_sm_state sm;      /* of this port, when it was asked last */
     double read_ms;
-    bool are_new; /* read in this turn */
+    uint64_t mads_before; /* sent before that reading */
+    bool are_new;         /* read in this turn */
 };
 
 struct oneib_ports *oneib_ports_new(void)
@@ -52,6 +53,11 @@ bool oneib_ports_are_new(const struct oneib_daemon *daemon)
 double oneib_ports_read_ms(const struct oneib_daemon *daemon)
 {
     return daemon->ports->read_ms;
+}
+
+uint64_t oneib_ports_mads_before(const struct oneib_daemon *daemon)
+{
+    return daemon->ports->mads_before;
 }
 
 enum oneib_sm_state oneib_ports_sm(const struct oneib_daemon *daemon)
@@ -109,6 +115,7 @@ int oneib_ports_read(struct oneib_daemon *daemon, struct oneib_error *err)
     }
     oneib_ports_take_reports(daemon);
     ports->read_ms = oneib_now_ms();
+    ports->mads_before = oneib_fabric_mads_sent(ports->fabric);
     oneib_snapshot_read_subnet(&daemon->config, ports->fabric, &daemon->snapshot);
     oneib_sm_doubt(daemon->manager);
     if (!daemon->snapshot.subnet_known) {

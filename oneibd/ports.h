@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "fabric/fabric.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 struct oneib_daemon;
 struct oneib_ports;
@@ -25,6 +26,8 @@ bool oneib_ports_are_known(const struct oneib_daemon *daemon);
 bool oneib_ports_are_new(const struct oneib_daemon *daemon);
 /* When they were read last, in oneib_now_ms()'s. */
 double oneib_ports_read_ms(const struct oneib_daemon *daemon);
+/* Packets that were sent before that reading. */
+uint64_t oneib_ports_mads_before(const struct oneib_daemon *daemon);
 /* The state of the subnet manager of this port, when it was asked last. */
 enum oneib_sm_state oneib_ports_sm(const struct oneib_daemon *daemon);
 /* Of two daemons this one is beside the master subnet manager, and knows oned and the ledger. */

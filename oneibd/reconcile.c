@@ -394,38 +394,52 @@ static int run(struct oneib_daemon *daemon, const struct oneib_due *due, double 
                struct oneib_error *err)
 {
     bool changed;
-    if (oneib_oned_read(daemon, due, &changed, err) < 0)
+    if (oneib_oned_read(daemon, due, &changed, err) < 0) {
+        oneib_daemon_refuse_deferred(daemon, err);
         return -1;
+    }
     /* A change that is not in force yet is the next retry's: not every event may cost the fabric a sweep. */
     update_fences(daemon, &changed);
     if (due->places)
         find_places(daemon, &changed);
     const bool at_rest = daemon->turn->is_settled || daemon->schedule.retry_at >= 0;
     const bool tries_again = due->poll && retry_failed_writes(daemon);
-    if (!changed && at_rest && !tries_again && !due->verify && !due->retry && !due->nodes &&
-        !have_files_changed(daemon))
+    const bool is_idle = !changed && at_rest && !tries_again && !due->verify && !due->retry &&
+                         !due->nodes && !have_files_changed(daemon);
+    if (is_idle && !due->asked)
         return 0;
     daemon->turn->is_settled = false;
 
-    /* Ports that are due to be verified are read in the next turn when this one is waited for. */
-    const bool may_verify_later =
-        (changed || due->nodes) && oneib_now_ms() < daemon->schedule.verify_at + LATEST_VERIFY_MS;
-    const bool read =
-        (due->verify && !may_verify_later) || due->retry || !daemon->snapshot.subnet_known;
+    /* Ports that are due to be read go last when this turn is waited for, but for a limited time. */
+    const double now = oneib_now_ms();
+    const bool waited_for = changed || due->nodes;
+    const bool may_verify_later = waited_for && now < daemon->schedule.verify_at + LATEST_VERIFY_MS;
+    const bool may_answer_later =
+        waited_for && !oneib_poll_schedule_ask_is_late(&daemon->schedule, now);
+    const bool read = (due->verify && !may_verify_later) || (due->asked && !may_answer_later) ||
+                      due->retry || !daemon->snapshot.subnet_known;
     if (!read) {
         oneib_ports_read_virtual(daemon);
     } else if (oneib_ports_read(daemon, err) < 0) {
         grant_without_fabric(daemon);
+        oneib_daemon_answer_deferred(daemon, err);
         return -1;
     }
     update_fences(daemon, &changed);
     if (compute(daemon, err) < 0 || update_registration(daemon, err) < 0 ||
         allocate(daemon, err) < 0 || grant(daemon, err) < 0) {
         oneib_snapshot_age_changed(oneib_oned_snapshot_age(daemon->oned));
+        oneib_daemon_answer_deferred(daemon, err);
         return -1;
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */
     oneib_ports_plan_silent(daemon);
+    /* Before a change or a repair: plan says what is to be done, verify what the ports held. */
+    if (read)
+        oneib_daemon_answer_deferred(daemon, NULL);
+    /* A client of the control socket causes no reload before its time. */
+    if (is_idle && daemon->schedule.retry_at >= 0)
+        return 0;
     const int status = apply(daemon, read, event_ms, err);
     oneib_ports_plan_virtual(daemon);
     return status;

@@ -46,8 +46,8 @@ struct oneib_command_answer {
 
 /*
  * Appends to *answer, which the caller has zeroed. DONE and DIFFERENCE do not set *err. FAILURE sets
- * *err, and answer->out is not valid. plan changes view->snapshot's table to what may
- * be written, and plan and verify add to view->findings.
+ * *err, and answer->out is not valid. Without view->may_be_written plan changes view->snapshot's table to what
+ * the command may write, and plan and verify add to view->findings.
  */
 enum oneib_exit oneib_command_answer(const struct oneib_command_request *request,
                                      struct oneib_view *view, struct oneib_command_answer *answer,

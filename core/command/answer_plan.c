@@ -12,9 +12,10 @@ struct plan {
     const struct oneib_view *view;
     struct oneib_command_answer *answer;
     struct oneib_places places;
-    struct oneib_changes changes; /* from the file in force to the desired table */
-    size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
-    size_t left;                  /* members that oneibd is to add */
+    const struct oneib_partition_table *table; /* what may be written */
+    struct oneib_changes changes;              /* from the file in force to that table */
+    size_t ports_to_reload;                    /* wrong on the fabric, which a reload mends */
+    size_t left;                               /* members that oneibd is to add */
 };
 
 static const char *file_state_name(enum oneib_seen_state state)
@@ -75,7 +76,7 @@ static void count_wrong_ports(struct plan *plan)
 
     if (!snapshot->subnet_known || snapshot->changed)
         return;
-    oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &verification);
+    oneib_subnet_verify(&snapshot->subnet, plan->table, &verification);
     for (size_t i = 0; i < verification.count; i++) {
         const struct oneib_deviation *deviation = &verification.items[i];
         if (oneib_deviation_is_opensms(deviation->kind) && deviation->port_guid != last) {
@@ -326,7 +327,7 @@ static void make_plan(struct plan *plan)
 {
     const struct oneib_snapshot *snapshot = plan->view->snapshot;
     oneib_places_make(snapshot, plan->view->config->site, plan->view->has_daemon, &plan->places);
-    oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes);
+    oneib_partitions_diff(&snapshot->seen.table, plan->table, &plan->changes);
     count_wrong_ports(plan);
 }
 
@@ -336,7 +337,11 @@ int oneib_answer_plan(const struct oneib_command_request *request, struct oneib_
 {
     struct plan plan = {.request = request, .view = view, .answer = answer};
     int status = 0;
-    oneib_snapshot_leave_to_daemon(view->sm, view->snapshot, &plan.left);
+    if (view->may_be_written)
+        plan.left = view->left;
+    else
+        oneib_snapshot_leave_to_daemon(view->sm, view->snapshot, &plan.left);
+    plan.table = view->may_be_written ? view->may_be_written : &view->snapshot->desired.table;
     oneib_losses_note(view->config, view->snapshot, view->findings);
     make_plan(&plan);
     if (request->json)

@@ -3,10 +3,8 @@
 #include "base/order.h"
 #include "command/answer.h"
 #include "command/deviations.h"
+#include "command/fabric_checks.h"
 #include "command/places.h"
-#include "fabric/switch_keys_read.h"
-#include "sm/kind.h"
-#include "sync/levels.h"
 #include <inttypes.h>
 
 /* What a subnet manager that is elsewhere says of the members that are virtual ports: asked where
@@ -64,15 +62,6 @@ static json_t *vports_json(const struct oneib_vports *vports)
 }
 
 /* ---- what a subnet manager says -------------------------------------------------------------- */
-
-/* Whether any member is a virtual port. */
-static bool has_virtual_members(const struct oneib_desired *desired)
-{
-    for (size_t i = 0; i < desired->binding_count; i++)
-        if (oneib_is_virtual_member(&desired->bindings[i]))
-            return true;
-    return false;
-}
 
 /* The two of a VM that migrates are neighbours: it may be at either host. */
 static bool is_at_its_host(const struct oneib_desired *desired, size_t binding,
@@ -154,11 +143,8 @@ struct comparison {
     struct oneib_view *view;
     struct oneib_places places;
     struct oneib_verification verification;
-    struct oneib_levels_result qos;
-    bool sm_was_asked; /* about virtual ports */
+    const struct oneib_fabric_checks *checks;
     struct said_members said;
-    struct oneib_error
-        said_error; /* why what it says is not known; code NONE: it is, or is not said */
 };
 
 static bool has_drift(const struct oneib_levels_result *qos)
@@ -201,15 +187,15 @@ static void write_text(const struct comparison *comparison)
     oneib_text_append(text, "\n");
     append_vports(&comparison->view->snapshot->vports, text);
     append_said_members(&comparison->said, text);
-    append_qos(&comparison->qos, text);
+    append_qos(&comparison->checks->levels, text);
     oneib_append_findings(&comparison->answer->err, comparison->request->color_err,
                           comparison->view->findings);
     if (comparison->view->heard_error->code)
         oneib_append_note(&comparison->answer->err, "only ports were verified: %s",
                           comparison->view->heard_error->text);
-    if (comparison->said_error.code)
+    if (comparison->checks->said_error.code)
         oneib_append_note(&comparison->answer->err, "UFM's virtual ports are unknown: %s",
-                          comparison->said_error.text);
+                          comparison->checks->said_error.text);
 }
 
 /* null: not known. */
@@ -223,32 +209,20 @@ static int write_json(const struct comparison *comparison, struct oneib_error *e
     json_t *document =
         json_pack("{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
                   (int)!oneib_deviates(comparison->view, &comparison->verification), "mads_sent",
-                  (json_int_t)oneib_fabric_mads_sent(comparison->view->fabric), "held",
-                  (json_int_t)comparison->view->snapshot->desired.held_count, "nodes",
+                  (json_int_t)(oneib_fabric_mads_sent(comparison->view->fabric) -
+                               comparison->view->mads_before),
+                  "held", (json_int_t)comparison->view->snapshot->desired.held_count, "nodes",
                   nodes_json(comparison->view), "verification",
                   oneib_verification_json(&comparison->places, &comparison->verification),
                   "findings", oneib_json_findings(comparison->view->findings));
-    if (document && comparison->qos.is_configured)
-        json_object_set_new(document, "qos", qos_json(&comparison->qos));
+    if (document && comparison->checks->levels.is_configured)
+        json_object_set_new(document, "qos", qos_json(&comparison->checks->levels));
     if (document && comparison->view->snapshot->vports.was_tried)
         json_object_set_new(document, "virtual_ports",
                             vports_json(&comparison->view->snapshot->vports));
-    if (document && comparison->sm_was_asked)
+    if (document && comparison->checks->sm_was_asked)
         json_object_set_new(document, "ufm_virtual_ports", said_members_json(&comparison->said));
     return oneib_json_render(document, &comparison->answer->out, err);
-}
-
-/* What it says proves nothing, and that it does not say anything is nobody's failure. */
-static void ask_about_virtual_ports(struct comparison *comparison)
-{
-    const struct oneib_view *view = comparison->view;
-    const struct oneib_desired *desired = &comparison->view->snapshot->desired;
-    oneib_auto(oneib_said_vports_clear) struct oneib_said_vports said = {0};
-    if (!oneib_sm_traits(view->config->sm.kind)->is_elsewhere || !has_virtual_members(desired))
-        return;
-    comparison->sm_was_asked = true;
-    if (oneib_sm_ask_vports(view->sm, &said, &comparison->said_error) == 0)
-        comparison->said = count_said_members(&said, desired);
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
@@ -264,19 +238,6 @@ static void judge_file(struct oneib_view *view)
         "partition",
         path, snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse");
     oneib_findings_sort(view->findings);
-}
-
-/* Of clusters that meet is told, and nothing else follows. */
-static int judge_levels(struct comparison *comparison, struct oneib_error *err)
-{
-    struct oneib_view *view = comparison->view;
-    oneib_auto(oneib_routes_clear) struct oneib_routes routes;
-    int outcome = oneib_levels_verify(view->config, view->fabric, view->snapshot, view->findings,
-                                      &comparison->qos, &routes, err);
-    if (outcome == 0)
-        oneib_levels_judge_sharing(view->snapshot, &routes, view->findings);
-    oneib_findings_sort(view->findings);
-    return outcome;
 }
 
 /* All of one switch's port. */
@@ -298,43 +259,36 @@ static void note_stale_keys(struct comparison *comparison, const struct oneib_st
                         text.data);
 }
 
-/* A guest cannot send with such a key: no violation. Where the subnet manager has virtual ports their
- * keys stand in the switches' tables, too: these are not compared. */
-static int judge_switches(struct comparison *comparison, struct oneib_error *err)
+/* A guest cannot send with such a key: no violation. */
+static void note_switches(struct comparison *comparison)
 {
-    struct oneib_view *view = comparison->view;
-    oneib_auto(oneib_stale_keys_clear) struct oneib_stale_keys keys = {0};
+    const struct oneib_stale_keys *keys = &comparison->checks->stale_keys;
     size_t end;
-    if (oneib_sm_traits(view->config->sm.kind)->virtual_ports)
-        return 0;
-    if (oneib_fabric_read_stale_keys(view->fabric, &view->snapshot->subnet, &keys, err) < 0)
-        return -1;
-    for (size_t i = 0; i < keys.count; i = end) {
-        end = i + ONEIB_RUN(at, i, keys.count, keys.items[at].port_guid == keys.items[i].port_guid);
-        note_stale_keys(comparison, &keys.items[i], end - i);
+    for (size_t i = 0; i < keys->count; i = end) {
+        end = i +
+              ONEIB_RUN(at, i, keys->count, keys->items[at].port_guid == keys->items[i].port_guid);
+        note_stale_keys(comparison, &keys->items[i], end - i);
     }
-    if (keys.unanswered > 0)
+    if (keys->unanswered > 0)
         oneib_append_note(
             &comparison->answer->err,
             "%zu queries to switch ports were not answered: their P_Keys are known in part",
-            keys.unanswered);
-    oneib_findings_sort(view->findings);
-    return 0;
+            keys->unanswered);
 }
 
 static int compare(struct comparison *comparison, struct oneib_error *err)
 {
-    const struct oneib_snapshot *snapshot = comparison->view->snapshot;
-    judge_file(comparison->view);
-    oneib_vports_note_unserved(comparison->view->config, &snapshot->desired,
-                               comparison->view->findings);
-    note_unproven(&snapshot->vports, comparison->view->findings);
-    oneib_places_make(snapshot, comparison->view->config->site, comparison->view->has_daemon,
-                      &comparison->places);
-    oneib_snapshot_verify(snapshot, comparison->view->may_be_written, &comparison->verification);
-    if (judge_switches(comparison, err) < 0 || judge_levels(comparison, err) < 0)
-        return -1;
-    ask_about_virtual_ports(comparison);
+    struct oneib_view *view = comparison->view;
+    const struct oneib_snapshot *snapshot = view->snapshot;
+    judge_file(view);
+    oneib_vports_note_unserved(view->config, &snapshot->desired, view->findings);
+    note_unproven(&snapshot->vports, view->findings);
+    oneib_places_make(snapshot, view->config->site, view->has_daemon, &comparison->places);
+    oneib_snapshot_verify(snapshot, view->may_be_written, &comparison->verification);
+    note_switches(comparison);
+    oneib_findings_copy(&comparison->checks->findings, 0, view->findings);
+    oneib_findings_sort(view->findings);
+    comparison->said = count_said_members(&comparison->checks->said, &snapshot->desired);
     if (comparison->request->json)
         return write_json(comparison, err);
     write_text(comparison);
@@ -345,9 +299,10 @@ int oneib_answer_verify(const struct oneib_command_request *request, struct onei
                         struct oneib_command_answer *answer, enum oneib_exit *outcome,
                         struct oneib_error *err)
 {
-    struct comparison comparison = {.request = request, .view = view, .answer = answer};
+    struct comparison comparison = {
+        .request = request, .view = view, .answer = answer, .checks = view->checks};
     const int status = compare(&comparison, err);
-    if (oneib_deviates(view, &comparison.verification) || has_drift(&comparison.qos))
+    if (oneib_deviates(view, &comparison.verification) || has_drift(&comparison.checks->levels))
         *outcome = ONEIB_EXIT_DIFFERENCE;
     oneib_verification_clear(&comparison.verification);
     oneib_places_clear(&comparison.places);

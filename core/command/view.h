@@ -5,6 +5,7 @@
 
 #include "base/exit.h"
 #include "base/text.h"
+#include "command/fabric_checks.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
 #include "sm/sm.h"
@@ -22,13 +23,16 @@ struct oneib_view {
     struct oneib_snapshot *snapshot;
     struct oneib_findings *findings; /* the snapshot's, and oneibd's about nodes; worst first */
     const struct oneib_heard *heard; /* the nodes' reports */
-    const struct oneib_error *heard_error; /* why reports are not known; code NONE: known */
-    bool has_daemon;                       /* an oneibd keeps these partitions */
-    bool is_live;                          /* reports are current, not read from oneibd's file */
-    const struct oneib_leaves *leaves;     /* where hosts are linked; NULL: hosts looks */
+    const struct oneib_error *heard_error;    /* why reports are not known; code NONE: known */
+    const struct oneib_fabric_checks *checks; /* verify alone: read after the snapshot */
+    uint64_t mads_before; /* sent by this process before this snapshot's subnet was read */
+    bool has_daemon;      /* an oneibd keeps these partitions */
+    bool is_live;         /* reports are current, not read from oneibd's file */
+    const struct oneib_leaves *leaves; /* where hosts are linked; NULL: hosts looks */
     /* The part of the desired table that oneibd may write, by the nodes' reports. NULL: the command
      * answers by itself and treats every node as unreachable. */
     const struct oneib_partition_table *may_be_written;
+    size_t left; /* with may_be_written: members whose keys oneibd adds later */
 };
 
 /* The result of sync and verify: isolation could be broken, or is not what OpenNebula wants. */

@@ -67,6 +67,16 @@ int oneib_snapshot_make(const struct oneib_config *config, struct oneib_sm *sm,
 int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,
                           struct oneib_snapshot *snapshot, struct oneib_error *err);
 /*
+ * The same into *derived, which borrows the cloud, findings, ledger and subnet of `from`; what follows from them
+ * there stays, but for the owners of ports (cluster/port_owner.h), which are settled again. sm: not the one that
+ * `from` was computed by. adopt: oneib_snapshot_options.adopt. To be released, not cleared; on failure nothing
+ * must be.
+ */
+int oneib_snapshot_derive(const struct oneib_config *config, struct oneib_sm *sm, bool force,
+                          bool adopt, const struct oneib_snapshot *from,
+                          struct oneib_snapshot *derived, struct oneib_error *err);
+void oneib_snapshot_release(struct oneib_snapshot *derived);
+/*
  * Not snapshot->desired.table may be put into force now, but this one: it takes that one's place,
  * and *table is empty then.
  */

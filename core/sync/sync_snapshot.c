@@ -251,16 +251,11 @@ int oneib_snapshot_make(const struct oneib_config *config, struct oneib_sm *sm,
     return 0;
 }
 
-/* All but what was looked at: the cloud, its findings, the ledger and the subnet with its virtual
+/* The part that was looked at: the cloud, its findings, the ledger and the subnet with its virtual
  * ports. */
-static void forget_conclusions(struct oneib_snapshot *snapshot)
+static struct oneib_snapshot readings_of(const struct oneib_snapshot *snapshot)
 {
-    oneib_partition_table_clear(&snapshot->static_partitions);
-    oneib_seen_clear(&snapshot->seen);
-    oneib_desired_clear(&snapshot->desired);
-    oneib_text_clear(&snapshot->rendered);
-    oneib_ledger_clear(&snapshot->adopted);
-    *snapshot = (struct oneib_snapshot){
+    return (struct oneib_snapshot){
         .cloud = snapshot->cloud,
         .findings = snapshot->findings,
         .kept = snapshot->kept,
@@ -270,6 +265,34 @@ static void forget_conclusions(struct oneib_snapshot *snapshot)
         .subnet_error = snapshot->subnet_error,
         .vports = snapshot->vports,
     };
+}
+
+static void forget_conclusions(struct oneib_snapshot *snapshot)
+{
+    oneib_partition_table_clear(&snapshot->static_partitions);
+    oneib_seen_clear(&snapshot->seen);
+    oneib_desired_clear(&snapshot->desired);
+    oneib_text_clear(&snapshot->rendered);
+    oneib_ledger_clear(&snapshot->adopted);
+    *snapshot = readings_of(snapshot);
+}
+
+int oneib_snapshot_derive(const struct oneib_config *config, struct oneib_sm *sm, bool force,
+                          bool adopt, const struct oneib_snapshot *from,
+                          struct oneib_snapshot *derived, struct oneib_error *err)
+{
+    *derived = readings_of(from);
+    if (read_partitions(config, sm, derived, err) == 0 &&
+        compute(config, sm, force, adopt, derived, err) == 0)
+        return 0;
+    oneib_snapshot_release(derived);
+    return -1;
+}
+
+void oneib_snapshot_release(struct oneib_snapshot *derived)
+{
+    forget_conclusions(derived);
+    *derived = (struct oneib_snapshot){0};
 }
 
 int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What oneibd answers to `oneib list`, `show` and `hosts` at its control socket is what the command
- * would find by itself. On ibsim with a real opensm; the hosts' nodes are played.
+ * What oneibd answers to `oneib list`, `show`, `hosts`, `plan` and `verify` at its control socket is what the
+ * command would find by itself. On ibsim with a real opensm; the hosts' nodes are played.
  */
 #include "base/clock.h"
 #include "daemon_scene.h"
@@ -29,9 +29,11 @@ static void cut_line(char *text, const char *mark)
         memmove(line, line_end + 1, strlen(line_end));
 }
 
-/* How old is what nodes have reported oneibd does not say: it knows as of now. */
+/* How old is what nodes have reported oneibd does not say: it knows as of now. It asks more than one port
+ * at a time of the same fabric. */
 static void cut_age(struct lab_output *output)
 {
+    cut_line(output->out, "\n  \"mads_sent\": ");
     cut_line(output->out, "\nNODE, USED and FREE: as nodes had reported when");
     cut_line(output->out, "\n  \"reports_age\": ");
 }
@@ -76,6 +78,10 @@ static void oneibd_answers_what_the_command_would_find(void **state)
     must_agree((const char *[]){"show", "red", "--no-fabric", NULL});
     must_agree((const char *[]){"hosts", NULL});
     must_agree((const char *[]){"hosts", "--json", NULL});
+    must_agree((const char *[]){"plan", "--exit-code", NULL});
+    must_agree((const char *[]){"plan", "--force", "--json", NULL});
+    must_agree((const char *[]){"verify", NULL});
+    must_agree((const char *[]){"verify", "--json", NULL});
     must_say(ONEIB(3, "show", "nonsense")->error, "no InfiniBand network is called \"nonsense\"");
     daemon_end();
     must_not_say(ONEIB(0, "list")->error, "answered by");
@@ -109,12 +115,77 @@ static void a_member_whose_node_is_not_heard_is_judged_alike(void **state)
     must_agree((const char *[]){"list", NULL});
     must_agree((const char *[]){"show", "red", NULL});
     must_agree((const char *[]){"hosts", NULL});
+    must_say(ONEIB(0, "plan")->out, "1 member left to oneibd");
+    must_agree((const char *[]){"plan", "--exit-code", NULL});
+    must_agree((const char *[]){"plan", "--json", NULL});
+    must_agree((const char *[]){"verify", NULL});
+}
+
+#define FOREIGN "Default=0x7fff : ALL=limited, SELF=full;\nkeep=0x20 : 0x100003=full;\n"
+
+/* oneibd replaces nothing then, and with a lost ledger it computes nothing. */
+static void what_oneibd_does_not_do_by_itself_is_planned(void **state)
+{
+    (void)state;
+    scene();
+    MUST(lab_write(scene(), "partitions.conf", 0644, FOREIGN, &err));
+    scene_vm(red_network(), HOST);
+    daemon_start();
+    must_say(ONEIB(1, "plan", "--exit-code")->out, "was not written by oneib");
+    must_agree((const char *[]){"plan", NULL});
+    must_agree((const char *[]){"plan", "--force", "--json", NULL});
+    struct oneib_kept_ledger kept = scene_ledger();
+    MUST(lab_document_replace(scene(), kept.document_id, "VERSION=\"1\"\nCOLOR=\"red\"", &err));
+    oneib_kept_ledger_clear(&kept);
+    await_said("is not as oneib writes it");
+    must_agree((const char *[]){"plan", "--adopt", NULL});
+    assert_true(json_is_true(json_field(ONEIB_JSON(0, "plan", "--adopt"), "ledger_lost")));
+    must_say(ONEIB(3, "plan")->error, "see 'oneib plan --adopt'");
+}
+
+static void command_fabric(const char *command)
+{
+    MUST(lab_fabric_command(scene(), command, &err));
+}
+
+/* oneibd itself would read the ports again in two minutes (daemon.verify). */
+static void verify_is_answered_by_a_reading_that_begins_after_the_request(void **state)
+{
+    (void)state;
+    scene();
+    scene_vm(red_network(), HOST);
+    await_holds(HOST, FULL(RED));
+    await_health(200, NULL);
+    must_say(ONEIB(0, "verify")->error, "answered by oneibd ");
+    command_fabric("Error \"H1\" 100 22"); /* of P_KeyTable, attribute 0x16 */
+    const struct lab_output *verify = ONEIB(1, "verify");
+    must_say(verify->out, "port-silent");
+    must_say(verify->error, "answered by oneibd ");
+    command_fabric("Error \"H1\" 0");
+    must_not_say(ONEIB(0, "verify")->out, "port-silent");
+}
+
+static void verify_fails_when_oneibd_cannot_read_opennebula(void **state)
+{
+    (void)state;
+    scene();
+    daemon_forget_log();
+    MUST(lab_standin_down(scene(), true, &err));
+    await_said("looking at OpenNebula");
+    must_say(ONEIB(3, "verify")->error, "oneib: looking at OpenNebula");
+    MUST(lab_standin_down(scene(), false, &err));
+    await_said("recovered from");
+    ONEIB(0, "verify");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         DAEMON_CASE(daemon_raise_watching, oneibd_answers_what_the_command_would_find),
+        DAEMON_CASE(daemon_raise_watching,
+                    verify_is_answered_by_a_reading_that_begins_after_the_request),
+        DAEMON_CASE(daemon_raise_watching, verify_fails_when_oneibd_cannot_read_opennebula),
+        DAEMON_CASE(daemon_raise_new, what_oneibd_does_not_do_by_itself_is_planned),
         DAEMON_CASE(raise_unheard, a_member_whose_node_is_not_heard_is_judged_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

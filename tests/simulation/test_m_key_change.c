@@ -382,9 +382,9 @@ static void keys_are_set_and_changed_by_the_steps_and_no_port_and_no_partition_i
     change_opensms("first");
     assert_both_find_nothing("first");
 
-    start_daemons();
     configure("m_key");
     install_key("first", "m_key");
+    start_daemons();
     oneib_autofree char *second = make_keys("second");
     assert_non_null(strstr(second, "To change to them"));
     install_key("second", "m_key.both");

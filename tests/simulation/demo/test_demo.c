@@ -25,7 +25,7 @@
 #define DEMO_MS 240000u
 #define END_MS 30000u
 #define COMMAND_MS 60000u
-#define LINES_MAX 170
+#define LINES_MAX 175
 #define DIRECTORY "it's a demo"
 
 static struct lab *lab;

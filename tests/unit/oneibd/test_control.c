@@ -39,7 +39,8 @@ static void open_with(double request_ms, double answer_ms)
                                                   .places = 6,
                                                   .places_of_uid = 2,
                                                   .request_ms = request_ms,
-                                                  .answer_ms = answer_ms};
+                                                  .answer_ms = answer_ms,
+                                                  .answers_bytes = 20u << 20};
     struct oneib_error err = {0};
     control = oneib_control_open(&options, &err);
     if (!control)
@@ -210,6 +211,45 @@ static void requests_are_taken_in_their_order(void **state)
     must_get(second, "second");
 }
 
+static void a_request_that_is_put_aside_is_answered_later(void **state)
+{
+    (void)state;
+    struct oneib_control_request request;
+    uint64_t number = 0;
+    const int first = ask(1);
+    oneib_control_defer(control, take(&request));
+    const int second = ask(2);
+    const uint64_t two = take(&request);
+    assert_int_equal(request.request.network_id, 2);
+    give(two, "second");
+    must_get(second, "second");
+    assert_false(oneib_control_take(control, &request, &number));
+    assert_true(oneib_control_take_deferred(control, &request, &number));
+    assert_int_equal(request.request.network_id, 1);
+    assert_false(oneib_control_take_deferred(control, &request, &(uint64_t){0}));
+    give(number, "first");
+    must_get(first, "first");
+}
+
+static void a_request_that_is_put_aside_goes_with_its_client(void **state)
+{
+    (void)state;
+    struct oneib_control_request request;
+    uint64_t number = 0;
+    const double until = oneib_now_ms() + PATIENCE_MS;
+    const int fd = ask(1);
+    const uint64_t taken = take(&request);
+    oneib_control_defer(control, taken);
+    close(fd);
+    while (oneib_control_take_deferred(control, &request, &number)) {
+        assert_true(oneib_now_ms() < until);
+        oneib_control_defer(control, number);
+        poll(NULL, 0, 10);
+    }
+    oneib_control_defer(control, taken); /* nothing is there any more */
+    assert_false(oneib_control_take_deferred(control, &request, &number));
+}
+
 static void who_has_gone_holds_up_nobody(void **state)
 {
     (void)state;
@@ -280,23 +320,48 @@ static void a_turn_that_does_not_end_is_told(void **state)
     give(number, "too late"); /* of nobody any more */
 }
 
-static void an_answer_that_is_not_read_ends_the_connection(void **state)
+/* Asks, and is answered with 16 MiB. */
+static int ask_for_much(void)
 {
-    (void)state;
     static const struct oneib_error nothing;
     struct oneib_control_request request;
-    oneib_control_close(control);
-    open_with(LONGER_MS, PATIENCE_MS);
     struct oneib_command_answer answer = {0};
     for (size_t i = 0; i < 1u << 20; i++)
         oneib_text_append(&answer.out, "sixteen letters.");
     const int fd = ask(1);
-    const uint64_t number = take(&request);
-    oneib_control_answer(control, number, ONEIB_EXIT_DONE, &answer, &nothing);
+    oneib_control_answer(control, take(&request), ONEIB_EXIT_DONE, &answer, &nothing);
+    oneib_command_answer_clear(&answer);
+    return fd;
+}
+
+static void must_get_much(int fd)
+{
+    const size_t size = (16u << 20) + ONEIB_CONTROL_HEAD_SIZE;
+    char *bytes = calloc(1, size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(receive_all(fd, bytes, size + 1), size);
+    free(bytes);
+    close(fd);
+}
+
+static void answers_that_are_not_read_do_not_use_up_the_memory(void **state)
+{
+    (void)state;
+    const int first = ask_for_much();
+    must_be_refused(ask_for_much(), "other clients of oneibd have not read their answers");
+    must_get_much(first);
+    must_get_much(ask_for_much());
+}
+
+static void an_answer_that_is_not_read_ends_the_connection(void **state)
+{
+    (void)state;
+    oneib_control_close(control);
+    open_with(LONGER_MS, PATIENCE_MS);
+    const int fd = ask_for_much();
     struct pollfd end_of = {.fd = fd, .events = 0};
     assert_int_equal(poll(&end_of, 1, PATIENCE_MS), 1); /* POLLHUP */
     close(fd);
-    oneib_command_answer_clear(&answer);
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
@@ -362,7 +427,8 @@ static void a_member_of_the_readers_group_is_answered(void **state)
                                                   .places = 6,
                                                   .places_of_uid = 2,
                                                   .request_ms = PATIENCE_MS,
-                                                  .answer_ms = SHORT_MS};
+                                                  .answer_ms = SHORT_MS,
+                                                  .answers_bytes = 20u << 20};
     struct oneib_error err = {0};
     control = oneib_control_open(&options, &err);
     assert_non_null(control);
@@ -395,7 +461,8 @@ static void a_user_has_places_for_some_and_root_has_one_left(void **state)
                                                   .places = 6,
                                                   .places_of_uid = 2,
                                                   .request_ms = PATIENCE_MS,
-                                                  .answer_ms = PATIENCE_MS};
+                                                  .answer_ms = PATIENCE_MS,
+                                                  .answers_bytes = 20u << 20};
     struct oneib_error err = {0};
     control = oneib_control_open(&options, &err);
     assert_non_null(control);
@@ -436,7 +503,8 @@ static struct oneib_control *open_another(struct oneib_error *err)
                                                   .places = 2,
                                                   .places_of_uid = 2,
                                                   .request_ms = PATIENCE_MS,
-                                                  .answer_ms = PATIENCE_MS};
+                                                  .answer_ms = PATIENCE_MS,
+                                                  .answers_bytes = 20u << 20};
     return oneib_control_open(&options, err);
 }
 
@@ -481,6 +549,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_request_is_answered, begin, end),
         cmocka_unit_test_setup_teardown(requests_are_taken_in_their_order, begin, end),
+        cmocka_unit_test_setup_teardown(a_request_that_is_put_aside_is_answered_later, begin, end),
+        cmocka_unit_test_setup_teardown(a_request_that_is_put_aside_goes_with_its_client, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(who_has_gone_holds_up_nobody, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_request_that_is_too_long_is_refused, begin, end),
@@ -488,6 +559,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(a_turn_that_does_not_end_is_told, begin, end),
         cmocka_unit_test_setup_teardown(an_answer_that_is_not_read_ends_the_connection, begin, end),
+        cmocka_unit_test_setup_teardown(answers_that_are_not_read_do_not_use_up_the_memory, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(another_user_is_refused_and_told_which_group_may_ask, begin,
                                         end),
         cmocka_unit_test_setup_teardown(a_member_of_the_readers_group_is_answered, begin, end),

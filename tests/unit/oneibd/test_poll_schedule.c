@@ -231,6 +231,71 @@ static void ports_are_read_sooner_but_never_later_than_asked_before(void **state
     assert_true(oneib_poll_schedule_due(&schedule, START + 3000).verify);
 }
 
+static bool due_for_client(const struct oneib_poll_schedule *schedule, double now)
+{
+    return oneib_poll_schedule_due(schedule, now).asked;
+}
+
+static void a_client_that_asks_after_a_quiet_time_has_ports_read_at_once(void **state)
+{
+    (void)state;
+    struct oneib_poll_schedule schedule = at_rest();
+    assert_false(due_for_client(&schedule, START + 5000));
+    oneib_poll_schedule_ask(&schedule, START + 5000);
+    assert_true(due_for_client(&schedule, START + 5000));
+    assert_true(oneib_poll_schedule_wait(&schedule, START + 5000) == 0);
+    oneib_poll_schedule_answered(&schedule, START + 5010, 10);
+    assert_false(due_for_client(&schedule, START + 14000));
+}
+
+static void clients_have_ports_read_once_a_second_and_a_tenth_of_the_time(void **state)
+{
+    (void)state;
+    struct oneib_poll_schedule schedule = at_rest();
+    oneib_poll_schedule_ask(&schedule, START);
+    oneib_poll_schedule_answered(&schedule, START, 10);
+    for (unsigned i = 0; i < 5; i++)
+        oneib_poll_schedule_ask(&schedule, START + 10);
+    assert_false(due_for_client(&schedule, START + 999));
+    assert_true(oneib_poll_schedule_wait(&schedule, START + 999) == 1);
+    assert_true(due_for_client(&schedule, START + 1000));
+    oneib_poll_schedule_answered(&schedule, START + 1500, 500);
+    oneib_poll_schedule_ask(&schedule, START + 1500);
+    assert_false(due_for_client(&schedule, START + 5999));
+    assert_true(due_for_client(&schedule, START + 6000));
+    oneib_poll_schedule_answered(&schedule, START + 20000, 14000);
+    oneib_poll_schedule_ask(&schedule, START + 20000);
+    assert_false(due_for_client(&schedule, START + 39999));
+    assert_true(due_for_client(&schedule, START + 40000));
+}
+
+static void a_reading_for_a_client_is_late_after_five_seconds(void **state)
+{
+    (void)state;
+    struct oneib_poll_schedule schedule = at_rest();
+    assert_false(oneib_poll_schedule_ask_is_late(&schedule, START + 90000));
+    oneib_poll_schedule_ask(&schedule, START + 100);
+    assert_false(oneib_poll_schedule_ask_is_late(&schedule, START + 5099));
+    assert_true(oneib_poll_schedule_ask_is_late(&schedule, START + 5100));
+}
+
+static void a_reading_for_a_client_waits_for_the_retry_of_a_failure_alone(void **state)
+{
+    (void)state;
+    struct oneib_poll_schedule schedule = at_rest();
+    oneib_poll_schedule_unfinished(&schedule, START);
+    oneib_poll_schedule_ask(&schedule, START);
+    assert_true(due_for_client(&schedule, START));
+    assert_false(oneib_poll_schedule_due(&schedule, START).verify);
+    assert_true(oneib_poll_schedule_wait(&schedule, START) == 0);
+    assert_false(oneib_poll_schedule_is_failing(&schedule));
+    oneib_poll_schedule_failed(&schedule, START);
+    assert_true(oneib_poll_schedule_is_failing(&schedule));
+    assert_false(due_for_client(&schedule, START));
+    assert_true(oneib_poll_schedule_wait(&schedule, START) == 1000);
+    assert_true(oneib_poll_schedule_due(&schedule, START + 1000).retry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +316,10 @@ int main(void)
         cmocka_unit_test(ports_that_stay_wrong_do_not_hold_up_polls),
         cmocka_unit_test(a_poll_that_would_fail_waits_for_the_retry),
         cmocka_unit_test(ports_are_read_sooner_but_never_later_than_asked_before),
+        cmocka_unit_test(a_client_that_asks_after_a_quiet_time_has_ports_read_at_once),
+        cmocka_unit_test(clients_have_ports_read_once_a_second_and_a_tenth_of_the_time),
+        cmocka_unit_test(a_reading_for_a_client_is_late_after_five_seconds),
+        cmocka_unit_test(a_reading_for_a_client_waits_for_the_retry_of_a_failure_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
