@@ -74,6 +74,9 @@ extern const struct oneib_verb oneib_verb_mac, oneib_verb_guid, oneib_verb_list,
     oneib_verb_hca, oneib_verb_help, oneib_verb_hosts, oneib_verb_host, oneib_verb_daemons,
     oneib_verb_fence, oneib_verb_unfence, oneib_verb_keys, oneib_verb_qos;
 
+/* `oneib qos --links`, which asks oneibd. */
+enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error *err);
+
 /* NULL-terminated, in the order of the help. */
 extern const struct oneib_verb *const oneib_verbs[];
 

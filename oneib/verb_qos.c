@@ -5,7 +5,6 @@
 #include "oneib/open.h"
 #include "oneib/options.h"
 #include "oneib/print.h"
-#include "oneib/qos_links.h"
 #include "oneib/qos_move.h"
 #include "partitions/qos.h"
 #include "sync/classes.h"
@@ -153,6 +152,8 @@ static const char *misplaced(const struct oneib_run *run, bool is_move)
         return "option '--force' is valid only with 'move'";
     if (is_move && oneib_given(run, ONEIB_OPTION_LINKS))
         return "option '--links' is not valid with 'move'";
+    if (!oneib_given(run, ONEIB_OPTION_LINKS) && oneib_given(run, ONEIB_OPTION_NO_DAEMON))
+        return "option '--no-daemon' is valid only with '--links'";
     return NULL;
 }
 
@@ -178,7 +179,7 @@ const struct oneib_verb oneib_verb_qos = {
     .name = "qos",
     .summary = "traffic classes: their shares of links, and what opensm needs",
     .help =
-        "usage: oneib qos [--links] [--json]\n"
+        "usage: oneib qos [--links [--no-daemon]] [--json]\n"
         "       oneib qos move NETWORK [--force] [--json]\n"
         "\n"
         "Of each class of oneib.conf (qos.classes): its service levels and lanes, the share of\n"
@@ -188,6 +189,8 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "  --links  of each link, in each direction, the service levels that it carries, and\n"
         "           the clusters that have them, by the switches' forwarding tables\n"
+        "  --no-daemon  with --links: read oned and the fabric here; else oneibd answers, where\n"
+        "           it runs\n"
         "\n"
         "move gives NETWORK, which has no members, a service level of the class that it is\n"
         "to have now, and waits until oneibd computes with it; exit status 1: it does not.\n"
@@ -196,7 +199,8 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "example:\n"
         "  $ oneib qos\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS) |
+               ONEIB_TAKES(ONEIB_OPTION_NO_DAEMON),
     .words_max = ONEIB_WORDS_MAX,
     .run = run_qos,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The verbs that only read: list, show, hosts, plan, verify. Their answers are core/command's. */
+/* The verbs that only read: list, show, hosts, plan, verify, qos --links. Their answers are core/command's. */
 #include "base/cleanup.h"
 #include "command/answer.h"
 #include "oneib/command_read.h"
@@ -39,7 +39,7 @@ static bool ask_daemon(const struct oneib_run *run, const struct oneib_config *c
                        struct oneib_command_answer *answer, enum oneib_exit *outcome,
                        struct oneib_error *err)
 {
-    const bool waits = request->question == ONEIB_ASK_PLAN || request->question == ONEIB_ASK_VERIFY;
+    const bool waits = oneib_question_needs_reading(request->question);
     *outcome = ONEIB_EXIT_FAILURE;
     if (oneib_given(run, ONEIB_OPTION_NO_DAEMON))
         return false;
@@ -71,12 +71,10 @@ static enum oneib_exit answer_here(const struct oneib_run *run,
     const struct oneib_session *session = &reading->session;
     if (oneib_read_configured(run, fabric, request->force, reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    if (request->question == ONEIB_ASK_VERIFY) {
-        reading->view.checks = &reading->checks;
-        if (oneib_fabric_checks_read(&session->config, session->sm, session->fabric,
-                                     &reading->snapshot, &reading->checks, err) < 0)
-            return ONEIB_EXIT_FAILURE;
-    }
+    reading->view.checks = &reading->checks;
+    if (oneib_fabric_checks_read(request->question, &session->config, session->sm, session->fabric,
+                                 &reading->snapshot, &reading->checks, err) < 0)
+        return ONEIB_EXIT_FAILURE;
     const enum oneib_exit outcome = oneib_command_answer(request, &reading->view, answer, err);
     if (outcome == ONEIB_EXIT_FAILURE)
         oneib_text_clear(&answer->out);
@@ -141,6 +139,12 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
 static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
 {
     const struct oneib_command_request request = request_of(run, ONEIB_ASK_VERIFY);
+    return print_answer_of(run, &request, ONEIB_FABRIC_NEEDED, err);
+}
+
+enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error *err)
+{
+    const struct oneib_command_request request = request_of(run, ONEIB_ASK_LINKS);
     return print_answer_of(run, &request, ONEIB_FABRIC_NEEDED, err);
 }
 

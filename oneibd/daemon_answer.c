@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Answers the requests of the control socket from the daemon's state. */
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "command/output.h"
@@ -146,7 +145,7 @@ static void append_daemon(const struct oneib_daemon *daemon,
 
 static enum oneib_exit answer(struct oneib_daemon *daemon,
                               const struct oneib_control_request *request,
-                              const struct oneib_fabric_checks *checks,
+                              struct oneib_fabric_checks *checks,
                               struct oneib_command_answer *answer, struct oneib_error *err)
 {
     const bool plans = request->request.question == ONEIB_ASK_PLAN;
@@ -194,9 +193,9 @@ static void leave_locale(locale_t utf8, locale_t before)
     freelocale(utf8);
 }
 
-/* checks: verify alone. */
+/* checks: for verify and links. */
 static void answer_one(struct oneib_daemon *daemon, const struct oneib_control_request *request,
-                       uint64_t number, const struct oneib_fabric_checks *checks)
+                       uint64_t number, struct oneib_fabric_checks *checks)
 {
     struct oneib_command_answer texts = {0};
     struct oneib_error failure = {0};
@@ -220,8 +219,8 @@ static bool needs_fresh_reading(const struct oneib_daemon *daemon,
                                !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
     if (request->partitions != oneib_control_partitions(&daemon->config))
         return false;
-    return request->request.question == ONEIB_ASK_VERIFY ||
-           (request->request.question == ONEIB_ASK_PLAN && !plans_at_once);
+    return oneib_question_needs_reading(request->request.question) &&
+           !(request->request.question == ONEIB_ASK_PLAN && plans_at_once);
 }
 
 void oneib_daemon_answer(struct oneib_daemon *daemon)
@@ -255,29 +254,45 @@ void oneib_daemon_refuse_deferred(struct oneib_daemon *daemon, const struct onei
     oneib_poll_schedule_answered(&daemon->schedule, oneib_now_ms(), 0);
 }
 
+/* What one turn reads for its answers, each question once; or why it could not. */
+struct more {
+    struct oneib_fabric_checks checks;
+    bool is_read[ONEIB_QUESTIONS];
+    struct oneib_error failures[ONEIB_QUESTIONS];
+};
+
+/* NULL: it was read. */
+static const struct oneib_error *read_more(struct oneib_daemon *daemon,
+                                           enum oneib_question question, struct more *more)
+{
+    struct oneib_error *failure = &more->failures[question];
+    if (!more->is_read[question] &&
+        oneib_fabric_checks_read(question, &daemon->config, daemon->manager,
+                                 oneib_ports_fabric(daemon), &daemon->snapshot, &more->checks,
+                                 failure) == 0)
+        *failure = (struct oneib_error){0};
+    more->is_read[question] = true;
+    return failure->code != ONEIB_ERROR_NONE ? failure : NULL;
+}
+
 void oneib_daemon_answer_deferred(struct oneib_daemon *daemon, const struct oneib_error *unread)
 {
-    oneib_auto(oneib_fabric_checks_clear) struct oneib_fabric_checks checks = {0};
+    struct more more = {0};
     struct oneib_control_request request;
-    struct oneib_error failure;
     uint64_t number;
-    const bool is_new = !unread;
-    bool is_read = false;
     while (daemon->control && oneib_control_take_deferred(daemon->control, &request, &number)) {
-        const bool verifies = request.request.question == ONEIB_ASK_VERIFY;
+        const enum oneib_question question = request.request.question;
+        const struct oneib_error *why = unread;
         oneib_daemon_alive(daemon);
-        if (verifies && !unread && !is_read) {
-            is_read = oneib_fabric_checks_read(&daemon->config, daemon->manager,
-                                               oneib_ports_fabric(daemon), &daemon->snapshot,
-                                               &checks, &failure) == 0;
-            unread = is_read ? NULL : &failure;
-        }
-        if (verifies && unread)
-            refuse(daemon, number, unread);
+        if (!why)
+            why = read_more(daemon, question, &more);
+        if (why && question != ONEIB_ASK_PLAN)
+            refuse(daemon, number, why);
         else
-            answer_one(daemon, &request, number, &checks);
+            answer_one(daemon, &request, number, &more.checks);
     }
+    oneib_fabric_checks_clear(&more.checks);
     const double now = oneib_now_ms();
     oneib_poll_schedule_answered(&daemon->schedule, now,
-                                 is_new ? now - oneib_ports_read_ms(daemon) : 0);
+                                 unread ? 0 : now - oneib_ports_read_ms(daemon));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The answers of the verbs that only read: list, show, hosts, plan and verify, as text. The command
- * and oneibd call the same functions.
+ * The answers of the verbs that only read: list, show, hosts, plan, verify and qos --links, as text. The
+ * command and oneibd call the same functions.
  */
 #ifndef ONEIB_COMMAND_ANSWER_H
 #define ONEIB_COMMAND_ANSWER_H
@@ -17,8 +17,9 @@ enum oneib_question {
     ONEIB_ASK_HOSTS,
     ONEIB_ASK_PLAN,
     ONEIB_ASK_VERIFY,
+    ONEIB_ASK_LINKS,
 };
-#define ONEIB_QUESTIONS (ONEIB_ASK_VERIFY + 1)
+#define ONEIB_QUESTIONS (ONEIB_ASK_LINKS + 1)
 
 /* OpenNebula's names have 128 characters at most, of 4 bytes each. */
 #define ONEIB_NETWORK_NAME_SIZE 520
@@ -54,6 +55,16 @@ enum oneib_exit oneib_command_answer(const struct oneib_command_request *request
                                      struct oneib_error *err);
 void oneib_command_answer_clear(struct oneib_command_answer *answer);
 
+/* Whether oneibd answers from a reading of the ports that begins after the request. */
+bool oneib_question_needs_reading(enum oneib_question question);
+
+/* Reads from the fabric into *checks what the question needs beyond a snapshot whose subnet is known: verify and
+ * links, others nothing. The caller has zeroed *checks before the first question. */
+int oneib_fabric_checks_read(enum oneib_question question, const struct oneib_config *config,
+                             struct oneib_sm *sm, struct oneib_fabric *fabric,
+                             const struct oneib_snapshot *snapshot,
+                             struct oneib_fabric_checks *checks, struct oneib_error *err);
+
 /* ---- one each, for answer.c alone; -1: FAILURE ------------------------------------------------- */
 
 int oneib_answer_list(const struct oneib_command_request *request, struct oneib_view *view,
@@ -71,5 +82,8 @@ int oneib_answer_plan(const struct oneib_command_request *request, struct oneib_
 int oneib_answer_verify(const struct oneib_command_request *request, struct oneib_view *view,
                         struct oneib_command_answer *answer, enum oneib_exit *outcome,
                         struct oneib_error *err);
+int oneib_answer_links(const struct oneib_command_request *request, struct oneib_view *view,
+                       struct oneib_command_answer *answer, enum oneib_exit *outcome,
+                       struct oneib_error *err);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/fabric_checks.h"
 #include "base/cleanup.h"
+#include "command/answer.h"
+#include "fabric/routes_read.h"
 #include "sm/kind.h"
 
 static bool has_virtual_members(const struct oneib_desired *desired)
@@ -22,12 +24,11 @@ static void ask_about_virtual_ports(const struct oneib_config *config, struct on
     (void)oneib_sm_ask_vports(sm, &checks->said, &checks->said_error);
 }
 
-int oneib_fabric_checks_read(const struct oneib_config *config, struct oneib_sm *sm,
-                             struct oneib_fabric *fabric, const struct oneib_snapshot *snapshot,
-                             struct oneib_fabric_checks *checks, struct oneib_error *err)
+static int read_for_verify(const struct oneib_config *config, struct oneib_sm *sm,
+                           struct oneib_fabric *fabric, const struct oneib_snapshot *snapshot,
+                           struct oneib_fabric_checks *checks, struct oneib_error *err)
 {
     oneib_auto(oneib_routes_clear) struct oneib_routes routes = {0};
-    *checks = (struct oneib_fabric_checks){0};
     /* Where the subnet manager has virtual ports their keys stand in the switches' tables, too: these are
      * not compared. */
     if (!oneib_sm_traits(config->sm.kind)->virtual_ports &&
@@ -41,10 +42,24 @@ int oneib_fabric_checks_read(const struct oneib_config *config, struct oneib_sm 
     return 0;
 }
 
+int oneib_fabric_checks_read(enum oneib_question question, const struct oneib_config *config,
+                             struct oneib_sm *sm, struct oneib_fabric *fabric,
+                             const struct oneib_snapshot *snapshot,
+                             struct oneib_fabric_checks *checks, struct oneib_error *err)
+{
+    if (question == ONEIB_ASK_VERIFY)
+        return read_for_verify(config, sm, fabric, snapshot, checks, err);
+    if (question == ONEIB_ASK_LINKS)
+        return oneib_fabric_read_routes(fabric, &snapshot->subnet, &checks->routes,
+                                        &checks->silent_switches, err);
+    return 0;
+}
+
 void oneib_fabric_checks_clear(struct oneib_fabric_checks *checks)
 {
     oneib_stale_keys_clear(&checks->stale_keys);
     oneib_findings_clear(&checks->findings);
     oneib_said_vports_clear(&checks->said);
+    oneib_routes_clear(&checks->routes);
     *checks = (struct oneib_fabric_checks){0};
 }

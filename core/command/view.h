@@ -23,8 +23,8 @@ struct oneib_view {
     struct oneib_snapshot *snapshot;
     struct oneib_findings *findings; /* the snapshot's, and oneibd's about nodes; worst first */
     const struct oneib_heard *heard; /* the nodes' reports */
-    const struct oneib_error *heard_error;    /* why reports are not known; code NONE: known */
-    const struct oneib_fabric_checks *checks; /* verify alone: read after the snapshot */
+    const struct oneib_error *heard_error; /* why reports are not known; code NONE: known */
+    struct oneib_fabric_checks *checks;    /* verify and links: read after the snapshot */
     uint64_t mads_before; /* sent by this process before this snapshot's subnet was read */
     bool has_daemon;      /* an oneibd keeps these partitions */
     bool is_live;         /* reports are current, not read from oneibd's file */

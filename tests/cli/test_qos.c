@@ -101,6 +101,7 @@ static void options_go_with_the_form_that_takes_them(void **state)
     must_refuse(RUN("qos", "--force"), "option '--force' is valid only with 'move'");
     must_refuse(RUN("qos", "--links", "move", "metal"),
                 "option '--links' is not valid with 'move'");
+    must_refuse(RUN("qos", "--no-daemon"), "option '--no-daemon' is valid only with '--links'");
     must_refuse(RUN("qos", "metal"), "invalid argument 'metal': expected move");
     must_refuse(RUN("qos", "move", "metal", "x"), "unexpected argument 'x'");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What oneibd answers to `oneib list`, `show`, `hosts`, `plan` and `verify` at its control socket is what the
- * command would find by itself. On ibsim with a real opensm; the hosts' nodes are played.
+ * What oneibd answers to `oneib list`, `show`, `hosts`, `plan`, `verify` and `qos --links` at its control
+ * socket is what the command would find by itself. On ibsim with a real opensm; the hosts' nodes are played.
  */
 #include "base/clock.h"
 #include "daemon_scene.h"
@@ -82,6 +82,7 @@ static void oneibd_answers_what_the_command_would_find(void **state)
     must_agree((const char *[]){"plan", "--force", "--json", NULL});
     must_agree((const char *[]){"verify", NULL});
     must_agree((const char *[]){"verify", "--json", NULL});
+    must_agree((const char *[]){"qos", "--links", NULL});
     must_say(ONEIB(3, "show", "nonsense")->error, "no InfiniBand network is called \"nonsense\"");
     daemon_end();
     must_not_say(ONEIB(0, "list")->error, "answered by");

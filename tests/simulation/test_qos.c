@@ -487,6 +487,7 @@ static void two_clusters_of_one_level_are_named_while_they_meet_on_a_link(void *
     must_say(links->out, "H1");
     must_say(links->out, "3  metal, copper");
     must_say(links->error, "\"metal\" and network 2 \"copper\" both have SL 3");
+    must_say(links->error, "answered by oneibd ");
     must_say(ONEIB(1, "verify")->error, "sl-shared");
 
     scene_end_vm(joiner);
