@@ -30,9 +30,7 @@ static int connect_to(const char *path, bool *no_server, struct oneib_error *err
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
         return oneib_steal_fd(&fd);
     *no_server = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
-    return *no_server ? -1
-                      : oneib_fail_errno(err, errno,
-                                         "asking oneibd at %s (--no-daemon does without)", path);
+    return *no_server ? -1 : oneib_fail_errno(err, errno, "asking oneibd at %s", path);
 }
 
 static int check_server(int fd, const char *path, struct oneib_error *err)
@@ -88,8 +86,8 @@ static int exchange(int fd, const struct oneib_control_request *request,
     oneib_control_request_encode(request, bytes);
     (void)!send(fd, bytes, sizeof bytes, MSG_NOSIGNAL);
     if (receive(fd, answer, sizeof answer) < 0)
-        return oneib_fail_errno(err, errno,
-                                "oneibd does not answer: see its log, or use --no-daemon");
+        return oneib_fail_errno(
+            err, errno, "oneibd does not answer: see its log, or stop it and use --no-daemon");
     return oneib_control_head_decode(answer, head, err);
 }
 

@@ -6,6 +6,7 @@
 #include "oneib/control_client.h"
 #include "oneib/options.h"
 #include "oneib/print.h"
+#include "sync/lock.h"
 #include <langinfo.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,22 @@ static enum oneib_exit print_answer(const struct oneib_command_answer *answer,
     return outcome;
 }
 
+/* A second judge beside oneibd could come to another conclusion. */
+static int check_alone(const struct oneib_run *run, const struct oneib_config *config,
+                       struct oneib_error *err)
+{
+    const char *state = oneib_config_state(config);
+    struct oneib_error ignored;
+    int process = 0;
+    if (!oneib_given(run, ONEIB_OPTION_NO_DAEMON) ||
+        oneib_daemon_find(state, &process, &ignored) < 0 || process == 0)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "oneibd (process %d) keeps %s: leave out --no-daemon to ask it, or stop it "
+                      "first",
+                      process, state);
+}
+
 /* Answers from a reading of its own. */
 static enum oneib_exit answer_here(const struct oneib_run *run,
                                    const struct oneib_command_request *request,
@@ -69,7 +86,8 @@ static enum oneib_exit answer_here(const struct oneib_run *run,
                                    struct oneib_command_answer *answer, struct oneib_error *err)
 {
     const struct oneib_session *session = &reading->session;
-    if (oneib_read_configured(run, fabric, request->force, reading, err) < 0)
+    if (check_alone(run, &session->config, err) < 0 ||
+        oneib_read_configured(run, fabric, request->force, reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     reading->view.checks = &reading->checks;
     if (oneib_fabric_checks_read(request->question, &session->config, session->sm, session->fabric,
@@ -158,7 +176,7 @@ const struct oneib_verb oneib_verb_list = {
             "says why). STATE is the fabric's word: what the ports hold. Exits 1 when they\n"
             "cannot be read.\n"
             "\n"
-            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "  --no-daemon  read oned and the fabric here; refused while oneibd runs\n"
             "  --no-fabric  do not ask the fabric; STATE then compares with opensm's file\n"
             "\n"
             "example:\n"
@@ -177,7 +195,7 @@ const struct oneib_verb oneib_verb_show = {
             "reports: 'none' where it reports no virtual function, 'unknown' where it does\n"
             "not report. Only findings about this cluster are shown.\n"
             "\n"
-            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "  --no-daemon  read oned and the fabric here; refused while oneibd runs\n"
             "  --no-fabric  do not ask the fabric\n"
             "\n"
             "example:\n"
@@ -199,7 +217,7 @@ const struct oneib_verb oneib_verb_hosts = {
             "the port's table in use, and how many it holds. NODE: whether its service reports\n"
             "to oneibd; --json has the VFs that it reports. What is wrong stands below.\n"
             "\n"
-            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "  --no-daemon  read oned and the fabric here; refused while oneibd runs\n"
             "  --no-fabric  do not ask the fabric: no SWITCH, no P_KEYS\n"
             "\n"
             "example:\n"
@@ -218,7 +236,7 @@ const struct oneib_verb oneib_verb_plan = {
             "  --adopt      what sync --adopt would put into a lost ledger of P_Keys (=)\n"
             "  --exit-code  exit 1 when there is something to do\n"
             "  --force      what sync --force would change: removals are not held\n"
-            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "  --no-daemon  read oned and the fabric here; refused while oneibd runs\n"
             "\n"
             "example:\n"
             "  $ oneib plan --exit-code || oneib sync\n",
@@ -238,7 +256,7 @@ const struct oneib_verb oneib_verb_verify = {
             "deviates, removals are held, or a finding is a violation; where there are\n"
             "traffic classes, also when lanes or service levels are not as they say.\n"
             "\n"
-            "  --no-daemon  read oned and the fabric here; else oneibd answers, where it runs\n"
+            "  --no-daemon  read oned and the fabric here; refused while oneibd runs\n"
             "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",

@@ -79,7 +79,7 @@ int oneib_control_request_decode(const uint8_t bytes[ONEIB_CONTROL_REQUEST_SIZE]
         (flags & ~FLAGS) || bytes[ONEIB_CONTROL_REQUEST_SIZE - 1] != 0)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "oneibd does not understand the request: oneib is of another version; "
-                          "restart oneibd after an upgrade, or use --no-daemon");
+                          "restart oneibd after an upgrade");
     memcpy(&partitions, bytes + AT_PARTITIONS, sizeof partitions);
     *request = (struct oneib_control_request){
         .partitions = le64toh(partitions),
@@ -109,7 +109,7 @@ void oneib_control_answer_encode(enum oneib_exit outcome, const struct oneib_com
     uint8_t head[ONEIB_CONTROL_HEAD_SIZE] = {0};
     if (answer->out.length + answer->err.length + answer->end.length > ONEIB_CONTROL_TEXTS_MAX) {
         oneib_fail(&too_long, ONEIB_ERROR_TOO_LARGE,
-                   "the answer has more than %u MiB: use --no-daemon",
+                   "the answer has more than %u MiB: stop oneibd, and use --no-daemon",
                    ONEIB_CONTROL_TEXTS_MAX >> 20);
         outcome = ONEIB_EXIT_FAILURE;
         failure = &too_long;

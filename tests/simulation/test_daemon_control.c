@@ -38,29 +38,39 @@ static void cut_age(struct lab_output *output)
     cut_line(output->out, "\n  \"reports_age\": ");
 }
 
+/* A configuration that names no control socket: with it the command reads by itself beside oneibd. */
+static const char *without_control(void)
+{
+    static const char *const argv[] = {
+        "sh", "-c", "sed 's/control = .*;/control = \"none\";/' oneib.conf >alone.conf", NULL};
+    struct lab_output output = {0};
+    MUST(lab_run(scene(), NULL, argv, SCENE_TIMEOUT_MS, &output, &err));
+    assert_int_equal(output.status, 0);
+    lab_output_clear(&output);
+    return lab_path(scene(), "alone.conf");
+}
+
 /* Asked of oneibd and read by the command; what is under way may change between the two. */
 static void must_agree(const char *const *words)
 {
-    const char *alone[8] = {NULL};
+    const char *alone[9] = {ONEIB_BINARY, "--config", without_control()};
     char process[64];
     const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
-    size_t count = 0;
-    for (; words[count]; count++)
-        alone[count] = words[count];
-    alone[count] = "--no-daemon";
+    for (size_t i = 0; words[i]; i++)
+        alone[i + 3] = words[i];
     snprintf(process, sizeof process, "answered by oneibd %d: oned read ", (int)daemon_pid());
     for (bool is_so = false; !is_so;) {
         struct lab_output asked = {0}, read = {0};
         MUST(lab_oneib(scene(), words, SCENE_TIMEOUT_MS, &asked, &err));
-        MUST(lab_oneib(scene(), alone, SCENE_TIMEOUT_MS, &read, &err));
+        MUST(lab_run(scene(), LAB_SM_HCA, alone, SCENE_TIMEOUT_MS, &read, &err));
         must_say(asked.error, process);
         must_not_say(read.error, "answered by");
         cut_age(&asked);
         cut_age(&read);
         is_so = asked.status == read.status && strcmp(asked.out, read.out) == 0;
         if (!is_so && oneib_now_ms() > until)
-            fail_msg("%s: oneibd says %d, %s\nand alone it is %d, %s", words[0], asked.status,
-                     asked.out, read.status, read.out);
+            fail_msg("%s: oneibd says %d, %s\nand alone it is %d, %s%s", words[0], asked.status,
+                     asked.out, read.status, read.out, read.error);
         lab_output_clear(&asked);
         lab_output_clear(&read);
     }
@@ -84,8 +94,12 @@ static void oneibd_answers_what_the_command_would_find(void **state)
     must_agree((const char *[]){"verify", "--json", NULL});
     must_agree((const char *[]){"qos", "--links", NULL});
     must_say(ONEIB(3, "show", "nonsense")->error, "no InfiniBand network is called \"nonsense\"");
+    char refusal[64];
+    snprintf(refusal, sizeof refusal, "oneibd (process %d) keeps ", (int)daemon_pid());
+    must_say(ONEIB(3, "verify", "--no-daemon")->error, refusal);
     daemon_end();
     must_not_say(ONEIB(0, "list")->error, "answered by");
+    must_not_say(ONEIB(0, "verify", "--no-daemon")->error, "answered by");
 }
 
 /* A key was accepted for the host with which no node connects; oneibd is not started. */

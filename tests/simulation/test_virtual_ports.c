@@ -304,7 +304,8 @@ static void what_is_not_verified_is_a_word_in_a_list_and_no_alarm(void **state)
     /* opensm here has no virtual ports, which is a failure of its own. */
     AWAIT("'oneib verify' says whether what their VFs hold can be read", 1, "check");
     set_adapters("layout one-table\n");
-    ONEIB(0, &output, "list", "--no-daemon");
+    ONEIB(0, &output, "verify"); /* which makes oneibd read the ports */
+    ONEIB(0, &output, "list");
     assert_int_equal(count_words(output.out, "not verified"), 2);
     must_not_say(output.error, "virtual");
     ONEIB(0, &output, "sync");
