@@ -48,7 +48,7 @@ static int forget(struct work *work, struct oneib_error *err)
         oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
         return -1;
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
-    oneib_ledger_unpin(&next, work->pick.host_id);
+    oneib_ledger_forget_host(&next, work->pick.host_id, (int64_t)time(NULL));
     return write_ledger(work, &next, err);
 }
 
@@ -196,15 +196,20 @@ static int do_one(struct work *work, bool forgets, struct oneib_error *err)
 
 /* ---- all hosts that wait --------------------------------------------------------------------- */
 
+/* Behind those whose keys were read, those that were forgotten: they are not asked. */
 static struct oneib_node_key *fetch_waiting(const struct work *work, size_t *count)
 {
     const struct oneib_cloud *cloud = &work->pick.cloud;
+    const struct oneib_ledger *ledger = &work->pick.kept.ledger;
     struct oneib_node_key *all = oneib_alloc(cloud->host_count + 1, sizeof *all);
     *count = 0;
     for (size_t i = 0; i < cloud->host_count; i++)
-        if (oneib_ledger_awaits_acceptance(&work->pick.kept.ledger, &cloud->hosts[i]))
+        if (oneib_ledger_awaits_acceptance(ledger, &cloud->hosts[i]))
             all[(*count)++] = (struct oneib_node_key){.host = &cloud->hosts[i]};
     oneib_node_keys_fetch(all, *count);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].node_key[0] && oneib_ledger_forgotten(ledger, cloud->hosts[i].id))
+            all[(*count)++] = (struct oneib_node_key){.host = &cloud->hosts[i]};
     return all;
 }
 
@@ -226,6 +231,17 @@ static void refuse_shared_keys(const struct work *work, struct oneib_node_key *a
             }
 }
 
+/* Also one that was forgotten since its key was read. */
+static void refuse_forgotten(const struct oneib_ledger *ledger, struct oneib_node_key *one)
+{
+    if (!oneib_ledger_forgotten(ledger, one->host->id))
+        return;
+    one->has_key = false;
+    oneib_fail(&one->err, ONEIB_ERROR_REFUSED,
+               "an operator has forgotten it; if it is to be used again: oneib host accept %s",
+               one->host->name ? one->host->name : "HOST");
+}
+
 static int write_accepted(struct work *work, struct oneib_node_key *all, size_t count,
                           struct oneib_error *err)
 {
@@ -234,9 +250,11 @@ static int write_accepted(struct work *work, struct oneib_node_key *all, size_t 
         return -1;
     oneib_ledger_copy(&work->pick.kept.ledger, &next);
     refuse_shared_keys(work, all, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        refuse_forgotten(&next, &all[i]);
         all[i].has_key = all[i].has_key &&
                          accept_key(work, &next, all[i].host->id, all[i].key, &all[i].err) == 0;
+    }
     return write_ledger(work, &next, err);
 }
 
@@ -337,11 +355,12 @@ const struct oneib_verb oneib_verb_host = {
         "        With --port: the InfiniBand port with that GUID is in HOST, whichever host\n"
         "        owned it before: the adapter was moved.\n"
         "forget: HOST will never return: the P_Keys reserved for it are released, and its\n"
-        "        service's key is forgotten.\n"
+        "        service's key is forgotten. --all does not accept it again.\n"
         "\n"
         "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
         "\n"
-        "  --all        accept all hosts that report a key and were not accepted yet\n"
+        "  --all        accept all hosts that report a key and were not accepted yet, but\n"
+        "               those that were forgotten: name these\n"
         "  --key KEY    accept this key (64 hexadecimal digits, /run/oneib/node-key on HOST)\n"
         "  --port GUID  accept the port, not the key\n"
         "  --force      forget a host that OpenNebula still hears of\n"

@@ -43,6 +43,17 @@ static void note_changed_key(const struct oneib_host *host, struct oneib_finding
         oneib_host_called(host->id, host->name).text);
 }
 
+static void note_forgotten(const struct oneib_host *host, struct oneib_findings *findings)
+{
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, host->id);
+    oneib_findings_note_with(
+        findings, ONEIB_FINDING_NODE_KEY_WAITING, ONEIB_WARNING,
+        "delete the host in OpenNebula; if it is to be used again: oneib host accept HOST",
+        "%s: an operator has forgotten it (oneib host forget), so nothing is granted to it; its "
+        "probe still reports a key of oneib-node's",
+        oneib_host_called(host->id, host->name).text);
+}
+
 static void note_waiting(const struct oneib_host *host, struct oneib_findings *findings)
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, host->id);
@@ -69,6 +80,8 @@ static void add_claims(const struct oneib_host *host, const struct oneib_ledger 
     claims->items[claims->count++] = said;
     if (pin)
         note_changed_key(host, findings);
+    else if (oneib_ledger_forgotten(ledger, host->id))
+        note_forgotten(host, findings);
     else if (!is_lost)
         note_waiting(host, findings);
 }

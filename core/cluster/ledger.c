@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The four arrays are alike: sorted by what stands first in their items, which is looked for by
+/* The five arrays are alike: sorted by what stands first in their items, which is looked for by
  * halving. Each search gives the place where the item is, or would be. */
 
 static size_t network_place(const struct oneib_ledger *ledger, uint32_t network_id)
@@ -26,6 +26,11 @@ static size_t resting_place(const struct oneib_ledger *ledger, oneib_pkey pkey)
 static size_t host_place(const struct oneib_ledger *ledger, uint32_t host_id)
 {
     return ONEIB_LOWER_BOUND(i, ledger->host_count, ledger->hosts[i].host_id < host_id);
+}
+
+static size_t forgotten_place(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    return ONEIB_LOWER_BOUND(i, ledger->forgotten_count, ledger->forgotten[i].host_id < host_id);
 }
 
 static size_t daemon_place(const struct oneib_ledger *ledger, const char *address)
@@ -49,6 +54,11 @@ static bool has_resting_at(const struct oneib_ledger *ledger, size_t place, onei
 static bool has_host_at(const struct oneib_ledger *ledger, size_t place, uint32_t host_id)
 {
     return place < ledger->host_count && ledger->hosts[place].host_id == host_id;
+}
+
+static bool has_forgotten_at(const struct oneib_ledger *ledger, size_t place, uint32_t host_id)
+{
+    return place < ledger->forgotten_count && ledger->forgotten[place].host_id == host_id;
 }
 
 static bool has_daemon_at(const struct oneib_ledger *ledger, size_t place, const char *address)
@@ -85,10 +95,18 @@ struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, u
     return has_host_at(ledger, place, host_id) ? &ledger->hosts[place] : NULL;
 }
 
+const struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
+                                                            uint32_t host_id)
+{
+    const size_t place = forgotten_place(ledger, host_id);
+    return has_forgotten_at(ledger, place, host_id) ? &ledger->forgotten[place] : NULL;
+}
+
 bool oneib_ledger_awaits_acceptance(const struct oneib_ledger *ledger,
                                     const struct oneib_host *host)
 {
-    return host->node_key[0] && !oneib_ledger_host(ledger, host->id);
+    return host->node_key[0] && !oneib_ledger_host(ledger, host->id) &&
+           !oneib_ledger_forgotten(ledger, host->id);
 }
 
 static void add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry)
@@ -195,6 +213,13 @@ void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
         ONEIB_REMOVE(ledger->resting, ledger->resting_count, place);
 }
 
+static void remove_forgotten(struct oneib_ledger *ledger, uint32_t host_id)
+{
+    const size_t place = forgotten_place(ledger, host_id);
+    if (has_forgotten_at(ledger, place, host_id))
+        ONEIB_REMOVE(ledger->forgotten, ledger->forgotten_count, place);
+}
+
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host)
 {
     const size_t place = host_place(ledger, host->host_id);
@@ -207,14 +232,37 @@ void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_hos
     }
     ledger->hosts[place] = *host;
     ledger->hosts[place].keys_serial = serial;
+    remove_forgotten(ledger, host->host_id);
 }
 
-void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
+static void insert_forgotten(struct oneib_ledger *ledger,
+                             const struct oneib_ledger_forgotten *entry)
 {
+    const size_t place = forgotten_place(ledger, entry->host_id);
+    ONEIB_INSERT(ledger->forgotten, ledger->forgotten_count, ledger->forgotten_capacity, place);
+    ledger->forgotten[place] = *entry;
+}
+
+void oneib_ledger_forget_host(struct oneib_ledger *ledger, uint32_t host_id, int64_t now)
+{
+    const struct oneib_ledger_forgotten entry = {.host_id = host_id, .since = now};
     const size_t place = host_place(ledger, host_id);
     if (has_host_at(ledger, place, host_id))
         ONEIB_REMOVE(ledger->hosts, ledger->host_count, place);
     oneib_ledger_forget_ports(ledger, host_id);
+    remove_forgotten(ledger, host_id);
+    insert_forgotten(ledger, &entry);
+}
+
+int oneib_ledger_add_forgotten(struct oneib_ledger *ledger,
+                               const struct oneib_ledger_forgotten *entry, struct oneib_error *err)
+{
+    if (oneib_ledger_host(ledger, entry->host_id) || oneib_ledger_forgotten(ledger, entry->host_id))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "host %" PRIu32 " is forgotten, and has a key or is forgotten twice",
+                          entry->host_id);
+    insert_forgotten(ledger, entry);
+    return 0;
 }
 
 /* Nothing gets into the template but what cannot end a value. */
@@ -279,6 +327,8 @@ void oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to)
     to->resting_capacity = from->resting_count;
     to->hosts = copied(from->hosts, from->host_count, sizeof *from->hosts);
     to->host_capacity = from->host_count;
+    to->forgotten = copied(from->forgotten, from->forgotten_count, sizeof *from->forgotten);
+    to->forgotten_capacity = from->forgotten_count;
     to->ports = copied(from->ports, from->port_count, sizeof *from->ports);
     to->port_capacity = from->port_count;
     to->daemons = copied(from->daemons, from->daemon_count, sizeof *from->daemons);
@@ -296,6 +346,7 @@ ONEIB_ORDER_BY(compare_resting, struct oneib_ledger_resting, pkey, network_id, o
 ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
             ONEIB_BY(host_id, since, keys_serial)
                 ?: memcmp(left->key, right->key, sizeof left->key));
+ONEIB_ORDER_BY(compare_forgotten, struct oneib_ledger_forgotten, host_id, since);
 ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
             ONEIB_BY(guid, host_id, switch_guid, switch_port)
                 ?: ONEIB_BY(since, state, is_accepted) ?: oneib_hca_port_compare(&left->hca, &right->hca));
@@ -312,6 +363,8 @@ bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger 
            ONEIB_ALIKE(a->resting, a->resting_count, b->resting, b->resting_count,
                        compare_resting) &&
            ONEIB_ALIKE(a->hosts, a->host_count, b->hosts, b->host_count, compare_hosts) &&
+           ONEIB_ALIKE(a->forgotten, a->forgotten_count, b->forgotten, b->forgotten_count,
+                       compare_forgotten) &&
            ONEIB_ALIKE(a->ports, a->port_count, b->ports, b->port_count, compare_ports) &&
            ONEIB_ALIKE(a->daemons, a->daemon_count, b->daemons, b->daemon_count, compare_daemons) &&
            oneib_ledger_fences_equal(a, b);
@@ -322,6 +375,7 @@ void oneib_ledger_clear(struct oneib_ledger *ledger)
     free(ledger->networks);
     free(ledger->resting);
     free(ledger->hosts);
+    free(ledger->forgotten);
     free(ledger->ports);
     free(ledger->daemons);
     free(ledger->fences);
@@ -374,6 +428,10 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
         if (ledger->hosts[i].keys_serial)
             oneib_text_printf(text, ", SERIAL = \"%" PRIu64 "\"", ledger->hosts[i].keys_serial);
         append_end(ledger->hosts[i].since, text);
+    }
+    for (size_t i = 0; i < ledger->forgotten_count; i++) {
+        oneib_text_printf(text, "FORGOTTEN = [ ID = \"%" PRIu32 "\"", ledger->forgotten[i].host_id);
+        append_end(ledger->forgotten[i].since, text);
     }
     oneib_ledger_ports_render(ledger, text);
     for (size_t i = 0; i < ledger->daemon_count; i++) {

@@ -14,6 +14,7 @@
  *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
  *                 VFS = "16", STATE = "absent", ACCEPTED = "YES", SWITCH = "0x0002c90300d4e5f6",
  *                 PORT = "7", SINCE = "..." ]
+ *   FORGOTTEN = [ ID = "5", SINCE = "1795223390" ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -58,6 +59,13 @@ struct oneib_ledger_host {
     uint32_t host_id;
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
     uint64_t keys_serial; /* of the host's IB_KEYS: one with a lower serial is an old one */
+    int64_t since;
+};
+
+/* A host that an operator has forgotten (`oneib host forget`): it is not accepted with others, but by
+ * its name alone. */
+struct oneib_ledger_forgotten {
+    uint32_t host_id;
     int64_t since;
 };
 
@@ -145,6 +153,8 @@ struct oneib_ledger {
     size_t resting_count, resting_capacity;
     struct oneib_ledger_host *hosts; /* owned; by host id */
     size_t host_count, host_capacity;
+    struct oneib_ledger_forgotten *forgotten; /* owned; by host id; none of the hosts above */
+    size_t forgotten_count, forgotten_capacity;
     struct oneib_ledger_port *ports; /* owned; by GUID, each once; of hosts that are there */
     size_t port_count, port_capacity;
     struct oneib_ledger_daemon *daemons; /* owned; by address */
@@ -163,7 +173,10 @@ const struct oneib_ledger_network *oneib_ledger_holder(const struct oneib_ledger
 const struct oneib_ledger_resting *oneib_ledger_resting(const struct oneib_ledger *ledger,
                                                         oneib_pkey pkey);
 struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, uint32_t host_id);
-/* Whether its probe reports a key of its oneib-node, and no operator has accepted one. */
+const struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
+                                                            uint32_t host_id);
+/* Whether its probe reports a key of its oneib-node, no operator has accepted one, and none has
+ * forgotten the host. */
 bool oneib_ledger_awaits_acceptance(const struct oneib_ledger *ledger,
                                     const struct oneib_host *host);
 
@@ -182,9 +195,13 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
                              struct oneib_error *err);
 /* No host holds it any more: it may be given again. */
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
-/* Pins, or replaces, a host's key; removes it, and the host has no ports then. */
+/* Pins, or replaces, a host's key. One that was forgotten is forgotten no more. */
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host);
-void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
+/* The host, which may have no key here, has neither key nor ports, and is marked as forgotten. */
+void oneib_ledger_forget_host(struct oneib_ledger *ledger, uint32_t host_id, int64_t now);
+/* As it stands in a document. REFUSED: the host has a key here, or is forgotten already. */
+int oneib_ledger_add_forgotten(struct oneib_ledger *ledger,
+                               const struct oneib_ledger_forgotten *entry, struct oneib_error *err);
 /* Adds a daemon, or replaces what is known of that address, or of one of those keys. */
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err);

@@ -89,6 +89,12 @@ static bool awaits_acceptance(const struct survey *survey, const struct oneib_ho
            oneib_ledger_awaits_acceptance(oneib_snapshot_ledger(snapshot), host);
 }
 
+static bool was_forgotten(const struct survey *survey, const struct oneib_host *host)
+{
+    return host->node_key[0] &&
+           oneib_ledger_forgotten(oneib_snapshot_ledger(survey->view->snapshot), host->id);
+}
+
 /* NULL: none. *made has what is not the same for all hosts. */
 static const char *host_problem(const struct survey *survey, const struct oneib_host *host,
                                 struct oneib_shown *made)
@@ -110,6 +116,13 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
         snprintf(made->text, sizeof made->text,
                  "the key of its oneib-node is not accepted, so nothing is granted to it: "
                  "'oneib host accept %" PRIu32 "', or --all",
+                 host->id);
+        return made->text;
+    }
+    if (was_forgotten(survey, host)) {
+        snprintf(made->text, sizeof made->text,
+                 "an operator has forgotten it, so nothing is granted to it; to use it again: "
+                 "'oneib host accept %" PRIu32 "'",
                  host->id);
         return made->text;
     }

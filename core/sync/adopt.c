@@ -63,6 +63,9 @@ static int adopt_hosts(const struct oneib_ledger *from, struct oneib_ledger *led
 {
     for (size_t i = 0; i < from->host_count; i++)
         oneib_ledger_pin(ledger, &from->hosts[i]);
+    for (size_t i = 0; i < from->forgotten_count; i++)
+        if (oneib_ledger_add_forgotten(ledger, &from->forgotten[i], err) < 0)
+            return -1;
     for (size_t i = 0; i < from->port_count; i++)
         if (oneib_ledger_set_port(ledger, &from->ports[i], err) < 0)
             return -1;

@@ -49,6 +49,8 @@ static void render(const struct oneib_ledger *ledger, struct oneib_text *text)
     const struct oneib_ledger part = {.serial = 1,
                                       .hosts = ledger->hosts,
                                       .host_count = ledger->host_count,
+                                      .forgotten = ledger->forgotten,
+                                      .forgotten_count = ledger->forgotten_count,
                                       .ports = ledger->ports,
                                       .port_count = ledger->port_count,
                                       .daemons = ledger->daemons,

@@ -45,6 +45,7 @@
     X(ETIME)                                                                                       \
     X(FENCE)                                                                                       \
     X(FENCED_PORT)                                                                                 \
+    X(FORGOTTEN)                                                                                   \
     X(FUNCTION)                                                                                    \
     X(GID)                                                                                         \
     X(GNAME)                                                                                       \

@@ -201,10 +201,9 @@ static void write_program(const char *name, const char *script)
     MUST(lab_write(scene(), name, 0755, script, &err));
 }
 
-/* H1 and H2 show one key, and H3 refuses. "spare" reports none: only by its name is it asked. */
-static void all_hosts_that_wait_are_accepted_by_the_keys_that_they_show(void **state)
+/* H1 and H2 show one key, and H3 refuses. All but "spare" report one. */
+static void let_hosts_show_keys(void)
 {
-    (void)state;
     struct oneib_error err = {0};
     if (mkdir(lab_path(scene(), "programs"), 0755) < 0)
         fail_msg("%s", strerror(errno));
@@ -214,6 +213,14 @@ static void all_hosts_that_wait_are_accepted_by_the_keys_that_they_show(void **s
                                   ";;\n*) echo no >&2; exit 255;;\nesac\n");
     for (uint32_t host = 0; host < SCENE_HOSTS; host++) /* which key they report does not count */
         MUST(lab_host_monitor(scene(), host, "IB_NODE_KEY = \"" THIRD_KEY "\"", &err));
+}
+
+/* "spare" is asked by its name alone. */
+static void all_hosts_that_wait_are_accepted_by_the_keys_that_they_show(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    let_hosts_show_keys();
     uint32_t spare;
     MUST(lab_host_create_bare(scene(), "spare", &spare, &err));
     struct lab_output output = accept_by_ssh(1, "--all");
@@ -240,6 +247,28 @@ static void all_hosts_that_wait_are_accepted_by_the_keys_that_they_show(void **s
     assert_key_begins(spare, 0xee);
     output = accept_by_ssh(3, "H3");
     must_say(output.error, "ssh exited with status 255: no");
+    lab_output_clear(&output);
+}
+
+static void a_host_that_was_forgotten_is_accepted_by_its_name_alone(void **state)
+{
+    (void)state;
+    let_hosts_show_keys();
+    ONEIB(0, "host", "accept", "--key", KEY_TEXT, "H4");
+    ONEIB(0, "host", "forget", "--force", "H4");
+    struct lab_output output = accept_by_ssh(1, "--all");
+    must_say(output.out, "host \"H4\" not accepted: an operator has forgotten it; if it is to be "
+                         "used again: oneib host accept H4\n");
+    lab_output_clear(&output);
+    struct oneib_kept_ledger kept = scene_ledger();
+    assert_int_equal(kept.ledger.host_count, 0);
+    oneib_kept_ledger_clear(&kept);
+
+    output = accept_by_ssh(0, "H4");
+    lab_output_clear(&output);
+    assert_key_begins(3, 0x00);
+    output = accept_by_ssh(1, "--all");
+    must_not_say(output.out, "H4");
     lab_output_clear(&output);
 }
 
@@ -302,6 +331,7 @@ int main(void)
         CLUSTERS_CASE(a_forged_report_of_a_key_keeps_no_host_from_being_accepted),
         SCENE_CASE(scene_raise_with_vfs,
                    all_hosts_that_wait_are_accepted_by_the_keys_that_they_show),
+        SCENE_CASE(scene_raise_with_vfs, a_host_that_was_forgotten_is_accepted_by_its_name_alone),
         CLUSTERS_CASE(a_daemon_that_is_gone_is_forgotten_and_one_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -532,7 +532,8 @@ static void undo_acceptance(void)
     MUST(lab_accept_waiting(scene(), &err));
     struct oneib_kept_ledger kept = scene_ledger();
     oneib_autotext struct oneib_text text = {0};
-    oneib_ledger_unpin(&kept.ledger, HOST);
+    oneib_ledger_forget_host(&kept.ledger, HOST, 9);
+    kept.ledger.forgotten_count = 0;
     oneib_ledger_render(&kept.ledger, &text);
     MUST(lab_document_replace(scene(), kept.document_id, text.data, &err));
     oneib_kept_ledger_clear(&kept);

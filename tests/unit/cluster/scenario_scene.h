@@ -420,7 +420,7 @@ static void state_ledger(struct story *story, struct statement *statement)
         if (take_word(statement, "forget-ports"))
             oneib_ledger_forget_ports(ledger, (uint32_t)number);
         if (take_word(statement, "forgotten"))
-            oneib_ledger_unpin(ledger, (uint32_t)number);
+            oneib_ledger_forget_host(ledger, (uint32_t)number, 9);
         else
             oneib_ledger_pin(ledger, &pinned);
         const char *value;

@@ -265,9 +265,9 @@ static void a_port_is_the_first_hosts_until_that_is_forgotten(void **state)
     oneib_ledger_pin(&copy, &first);
     assert_non_null(oneib_ledger_port(&copy, 0x100003)); /* another key moves no adapter */
     assert_false(oneib_ledger_equal(&ledger, &copy));
-    oneib_ledger_unpin(&copy, 3);
+    oneib_ledger_forget_host(&copy, 3, 9);
     assert_null(oneib_ledger_port(&copy, 0x100003));
-    oneib_ledger_unpin(&copy, 4);
+    oneib_ledger_forget_host(&copy, 4, 9);
     assert_int_equal(copy.port_count, 0);
     oneib_ledger_clear(&copy);
 
@@ -341,11 +341,37 @@ static void a_hosts_key_is_pinned_replaced_and_forgotten(void **state)
     oneib_ledger_pin(&ledger, &host);
     assert_int_equal(ledger.host_count, 2);
     assert_int_equal(oneib_ledger_host(&ledger, 3)->key[0], 2);
-    oneib_ledger_unpin(&ledger, 3);
-    oneib_ledger_unpin(&ledger, 4);
+    oneib_ledger_forget_host(&ledger, 3, 9);
+    oneib_ledger_forget_host(&ledger, 4, 9);
     assert_null(oneib_ledger_host(&ledger, 3));
     assert_non_null(oneib_ledger_host(&ledger, 1));
     oneib_ledger_clear(&ledger);
+}
+
+static void a_host_that_is_forgotten_is_marked_until_it_is_pinned(void **state)
+{
+    (void)state;
+    oneib_autoledger struct oneib_ledger ledger = {0}, copy = {0};
+    oneib_autotext struct oneib_text text = {0};
+    struct oneib_host host = {.id = 3, .node_key = "aa"};
+    assert_true(oneib_ledger_awaits_acceptance(&ledger, &host));
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 3});
+    oneib_ledger_forget_host(&ledger, 4, 8); /* never pinned */
+    oneib_ledger_forget_host(&ledger, 3, 9);
+    oneib_ledger_forget_host(&ledger, 3, 10);
+    assert_int_equal(ledger.forgotten_count, 2);
+    assert_false(oneib_ledger_awaits_acceptance(&ledger, &host));
+    oneib_ledger_render(&ledger, &text);
+    assert_non_null(strstr(text.data, "FORGOTTEN = [ ID = \"3\", SINCE = \"10\" ]\n"
+                                      "FORGOTTEN = [ ID = \"4\", SINCE = \"8\" ]\n"));
+    oneib_ledger_copy(&ledger, &copy);
+    assert_true(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_pin(&copy, &(struct oneib_ledger_host){.host_id = 3});
+    assert_null(oneib_ledger_forgotten(&copy, 3));
+    assert_non_null(oneib_ledger_forgotten(&copy, 4));
+    copy.forgotten[0].since = 7;
+    oneib_ledger_forget_host(&copy, 3, 10);
+    assert_false(oneib_ledger_equal(&ledger, &copy));
 }
 
 static void a_daemon_has_one_entry_for_its_address(void **state)
@@ -590,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_port_allows_another_driver_device_or_number_when_its_host_is_accepted),
         cmocka_unit_test(a_ports_state_is_written_down),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
+        cmocka_unit_test(a_host_that_is_forgotten_is_marked_until_it_is_pinned),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
         cmocka_unit_test(a_daemon_that_moves_takes_its_keys_along),
         cmocka_unit_test(an_address_cannot_end_its_value),

@@ -217,7 +217,7 @@ static void a_host_that_is_forgotten_holds_nothing(void **state)
     pin();
     read_host("0x0101", &own);
     settle();
-    oneib_ledger_unpin(&ledger, HOST);
+    oneib_ledger_forget_host(&ledger, HOST, 9);
     const struct oneib_host *host = read_host("", NULL);
     settle();
     assert_holds(host, "", true);
@@ -309,7 +309,7 @@ static void a_host_that_is_missing_from_a_reading_is_remembered(void **state)
     const struct oneib_host *host = read_host("", NULL);
     settle();
     assert_holds(host, "0x0101", true);
-    oneib_ledger_unpin(&ledger, HOST);
+    oneib_ledger_forget_host(&ledger, HOST, 9);
     oneib_cloud_clear(&cloud);
     settle();
     assert_int_equal(known.count, 0);

@@ -96,6 +96,23 @@ static void a_first_key_waits_for_an_operator(void **state)
     assert_int_equal(findings.count, 1);
 }
 
+static void a_host_that_was_forgotten_waits_for_its_name_to_be_said(void **state)
+{
+    (void)state;
+    host_says(3, 0xaa);
+    pin(3, 0xaa);
+    oneib_ledger_forget_host(&ledger, 3, 9);
+    find();
+    assert_int_equal(identities.count, 0);
+    assert_finding("node-key-waiting", 3);
+    assert_non_null(strstr(findings.items[0].text, "forgotten"));
+    assert_null(strstr(findings.items[0].fix, "--all"));
+    pin(3, 0xaa);
+    find_again();
+    assert_believed(0, 3, 0xaa);
+    assert_int_equal(findings.count, 0);
+}
+
 static void the_pinned_key_stays_whatever_the_probe_reports(void **state)
 {
     (void)state;
@@ -220,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_first_key_waits_for_an_operator),
+        test(a_host_that_was_forgotten_waits_for_its_name_to_be_said),
         test(the_pinned_key_stays_whatever_the_probe_reports),
         test(a_key_that_two_hosts_report_is_whose_operator_accepts_it),
         test(a_pinned_host_stays_heard_whoever_reports_its_key),

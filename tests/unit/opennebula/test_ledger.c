@@ -48,6 +48,7 @@ static struct oneib_error err;
     "</HOST_PORT>"
 #define HOST_WITH(key, since) "<HOST><ID>3</ID><KEY>" key "</KEY>" since "</HOST>"
 #define SINCE "<SINCE>5</SINCE>"
+#define FORGOTTEN(id, since) "<FORGOTTEN><ID>" id "</ID>" since "</FORGOTTEN>"
 #define FENCED_PORT_WITH(field)                                                                    \
     "<FENCED_PORT><GUID>0x0000000000100003</GUID><HOST>3</HOST><PORT>7</PORT><STATE>down</STATE>"  \
     "<SWITCH>0x0000000000200000</SWITCH>" field "</FENCED_PORT>"
@@ -98,13 +99,14 @@ static void levels_hosts_and_daemons_are_read(void **state)
 {
     (void)state;
     struct oneib_kept_ledger kept;
-    parse(LEDGER(NETWORK_WITH(OWNER SINCE "<SL>15</SL>") HOST_WITH(OTHER_KEY, SINCE)
-                     DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
+    parse(LEDGER(NETWORK_WITH(OWNER SINCE "<SL>15</SL>") FORGOTTEN("2", SINCE)
+                     HOST_WITH(OTHER_KEY, SINCE) DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
           &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->sl, 15);
     assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[0], 0x01);
     assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[31], 0xef);
+    assert_int_equal(oneib_ledger_forgotten(&kept.ledger, 2)->since, 5);
     assert_int_equal(kept.ledger.daemon_count, 1);
     assert_string_equal(kept.ledger.daemons[0].address, ADDRESS);
     assert_int_equal(kept.ledger.daemons[0].curve[1], 0x11);
@@ -204,6 +206,11 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(RESTING("0x8001")),
         LEDGER(HOST_WITH(OTHER_KEY, "")),
         LEDGER(HOST_WITH(OTHER_KEY, SINCE) HOST_WITH(OTHER_KEY, SINCE)),
+        LEDGER(HOST_WITH(OTHER_KEY, SINCE) FORGOTTEN("3", SINCE)),
+        LEDGER(FORGOTTEN("3", SINCE) HOST_WITH(OTHER_KEY, SINCE)),
+        LEDGER(FORGOTTEN("3", SINCE) FORGOTTEN("3", SINCE)),
+        LEDGER(FORGOTTEN("3", "")),
+        LEDGER(FORGOTTEN("x", SINCE)),
         LEDGER(HOST_WITH("g" OTHER_KEY, SINCE)),
         LEDGER(
             HOST_WITH("g023456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", SINCE)),
