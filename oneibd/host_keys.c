@@ -94,12 +94,20 @@ static bool is_signed(const struct oneib_host_keys_trust *trust, const struct on
     return false;
 }
 
+/* NULL: the ledger knows nothing of the host. */
+static uint64_t *serial_in(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    struct oneib_ledger_host *host = oneib_ledger_host(ledger, host_id);
+    struct oneib_ledger_forgotten *forgotten = oneib_ledger_forgotten(ledger, host_id);
+    return host ? &host->keys_serial : forgotten ? &forgotten->keys_serial : NULL;
+}
+
 /* What is remembered of the host, or stands in the ledger. entry may be NULL. */
 static uint64_t lowest_serial(const struct oneib_ledger *ledger,
                               const struct oneib_host_keys_entry *entry, uint32_t host_id)
 {
-    const struct oneib_ledger_host *host = ledger ? oneib_ledger_host(ledger, host_id) : NULL;
-    const uint64_t known = host ? host->keys_serial : 0;
+    const uint64_t *stands = ledger ? serial_in(ledger, host_id) : NULL;
+    const uint64_t known = stands ? *stands : 0;
     return entry && entry->serial > known ? entry->serial : known;
 }
 
@@ -122,6 +130,11 @@ static enum seal check_seal(const struct oneib_host_keys_trust *trust,
 static bool is_pinned(const struct oneib_host_keys_trust *trust, uint32_t host_id)
 {
     return trust->ledger && oneib_ledger_host(trust->ledger, host_id);
+}
+
+static bool is_forgotten(const struct oneib_host_keys_trust *trust, uint32_t host_id)
+{
+    return trust->ledger && oneib_ledger_forgotten(trust->ledger, host_id);
 }
 
 static void note_seen(struct oneib_host_keys_entry *entry, const struct oneib_host *host,
@@ -164,7 +177,7 @@ static void believe_news(struct oneib_host_keys_entry *entry,
                          const struct oneib_host_keys_trust *trust, const struct oneib_host *host,
                          enum seal seal, uint64_t serial)
 {
-    if (seal == SEAL_OLD)
+    if (seal == SEAL_OLD || (seal == SEAL_NONE && entry->is_forgotten))
         return;
     if (seal == SEAL_VALID) {
         entry->serial = serial;
@@ -190,6 +203,8 @@ static void compare(struct oneib_host_keys_entry *entry, const struct oneib_host
         believe_news(entry, trust, host, seal, serial);
         note_seen(entry, host, seal == SEAL_VALID);
     }
+    if (entry->is_forgotten)
+        replace(&entry->keys, &entry->count, NULL, 0);
     host->keys_stale = host->keys_invalid ||
                        !is_same(entry->keys, entry->count, host->keys, host->key_count) ||
                        (host->keys_written && !entry->seen_sealed);
@@ -202,13 +217,24 @@ void oneib_host_keys_settle(struct oneib_host_keys *known,
                             const struct oneib_host_keys_trust *trust, struct oneib_host *host)
 {
     struct oneib_host_keys_entry *entry = find(known, host->id);
-    if (entry && trust->ledger && entry->is_pinned && !is_pinned(trust, host->id)) {
-        drop(known, entry); /* oneib host forget */
+    const bool forgotten = is_forgotten(trust, host->id);
+    if (forgotten) {
+        if (!entry)
+            entry = add(known, host->id);
+        host->keys_settled &= entry->is_forgotten;
+        entry->is_forgotten = true;
+        entry->is_pinned = false;
+    }
+    if (entry && trust->ledger && (entry->is_pinned || (entry->is_forgotten && !forgotten)) &&
+        !is_pinned(trust, host->id)) {
+        drop(known, entry); /* an older ledger was put back */
         entry = NULL;
         host->keys_settled = false;
     }
-    if (entry)
-        entry->is_pinned |= is_pinned(trust, host->id);
+    if (entry && is_pinned(trust, host->id)) {
+        entry->is_pinned = true;
+        entry->is_forgotten = false;
+    }
     if (host->keys_settled)
         return;
     if (!entry) {
@@ -240,10 +266,10 @@ bool oneib_host_keys_note_serials(const struct oneib_host_keys *known, struct on
 {
     bool changed = false;
     for (size_t i = 0; i < known->count; i++) {
-        struct oneib_ledger_host *host = oneib_ledger_host(ledger, known->items[i].host_id);
-        if (!host || host->keys_serial >= known->items[i].serial)
+        uint64_t *serial = serial_in(ledger, known->items[i].host_id);
+        if (!serial || *serial >= known->items[i].serial)
             continue;
-        host->keys_serial = known->items[i].serial;
+        *serial = known->items[i].serial;
         changed = true;
     }
     return changed;

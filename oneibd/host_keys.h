@@ -5,8 +5,8 @@
  * is not signed by a daemon that the ledger knows changes nothing, and is written over. So does what
  * is signed with a lower serial than is remembered or stands in the ledger: an old value that was
  * written again. When nothing is remembered, as after a start, it is then not known what the host
- * may hold. Of a host that is not pinned yet it counts as it stands: it was sent nothing. Pure, but
- * for the signatures.
+ * may hold. Of a host that is not pinned yet it counts as it stands: it was sent nothing. One that an
+ * operator has forgotten holds nothing, whatever it says. Pure, but for the signatures.
  */
 #ifndef ONEIB_ONEIBD_HOST_KEYS_H
 #define ONEIB_ONEIBD_HOST_KEYS_H
@@ -19,7 +19,7 @@
 
 struct oneib_host_keys_entry {
     uint32_t host_id;
-    bool is_pinned;
+    bool is_pinned, is_forgotten;
     oneib_pkey *keys; /* owned; what the host may hold */
     size_t count;
     uint64_t serial;  /* highest that was believed or written */
@@ -44,7 +44,8 @@ struct oneib_host_keys_trust {
 };
 
 /* Puts in the place of what oned says of the host what is believed: keys, keys_invalid and
- * keys_stale. Nothing for one that was settled since it was read, unless it is pinned no more. */
+ * keys_stale. Nothing for one that was settled since it was read, unless it is pinned no more, or was
+ * forgotten. */
 void oneib_host_keys_settle(struct oneib_host_keys *known,
                             const struct oneib_host_keys_trust *trust, struct oneib_host *host);
 /* The same for all hosts. What is remembered of a host that is neither there nor pinned is
@@ -55,7 +56,7 @@ void oneib_host_keys_settle_all(struct oneib_host_keys *known,
 /* The serial of what is written next of the host. */
 uint64_t oneib_host_keys_next_serial(const struct oneib_host_keys *known,
                                      const struct oneib_ledger *ledger, uint32_t host_id);
-/* Raises the serials of the ledger's hosts to those that are remembered; whether one was lower. */
+/* Raises the serials of the ledger's hosts, and of those that were forgotten, to those that are remembered; whether one was lower. */
 bool oneib_host_keys_note_serials(const struct oneib_host_keys *known, struct oneib_ledger *ledger);
 /* oned has this now, signed by us: as `host` says. */
 void oneib_host_keys_wrote(struct oneib_host_keys *known, const struct oneib_host_keys_trust *trust,

@@ -95,8 +95,8 @@ struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, u
     return has_host_at(ledger, place, host_id) ? &ledger->hosts[place] : NULL;
 }
 
-const struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
-                                                            uint32_t host_id)
+struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
+                                                      uint32_t host_id)
 {
     const size_t place = forgotten_place(ledger, host_id);
     return has_forgotten_at(ledger, place, host_id) ? &ledger->forgotten[place] : NULL;
@@ -220,18 +220,23 @@ static void remove_forgotten(struct oneib_ledger *ledger, uint32_t host_id)
         ONEIB_REMOVE(ledger->forgotten, ledger->forgotten_count, place);
 }
 
+/* Of a host that is pinned or forgotten; else 0. */
+static uint64_t keys_serial_of(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    const struct oneib_ledger_host *host = oneib_ledger_host(ledger, host_id);
+    const struct oneib_ledger_forgotten *forgotten = oneib_ledger_forgotten(ledger, host_id);
+    return host ? host->keys_serial : forgotten ? forgotten->keys_serial : 0;
+}
+
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host)
 {
     const size_t place = host_place(ledger, host->host_id);
-    uint64_t serial = host->keys_serial;
-    if (!has_host_at(ledger, place, host->host_id)) {
+    const uint64_t serial = keys_serial_of(ledger, host->host_id);
+    if (!has_host_at(ledger, place, host->host_id))
         ONEIB_INSERT(ledger->hosts, ledger->host_count, ledger->host_capacity, place);
-    } else {
-        if (ledger->hosts[place].keys_serial > serial)
-            serial = ledger->hosts[place].keys_serial;
-    }
     ledger->hosts[place] = *host;
-    ledger->hosts[place].keys_serial = serial;
+    if (serial > host->keys_serial)
+        ledger->hosts[place].keys_serial = serial;
     remove_forgotten(ledger, host->host_id);
 }
 
@@ -245,7 +250,8 @@ static void insert_forgotten(struct oneib_ledger *ledger,
 
 void oneib_ledger_forget_host(struct oneib_ledger *ledger, uint32_t host_id, int64_t now)
 {
-    const struct oneib_ledger_forgotten entry = {.host_id = host_id, .since = now};
+    const struct oneib_ledger_forgotten entry = {
+        .host_id = host_id, .keys_serial = keys_serial_of(ledger, host_id), .since = now};
     const size_t place = host_place(ledger, host_id);
     if (has_host_at(ledger, place, host_id))
         ONEIB_REMOVE(ledger->hosts, ledger->host_count, place);
@@ -346,7 +352,7 @@ ONEIB_ORDER_BY(compare_resting, struct oneib_ledger_resting, pkey, network_id, o
 ONEIB_ORDER(compare_hosts, struct oneib_ledger_host,
             ONEIB_BY(host_id, since, keys_serial)
                 ?: memcmp(left->key, right->key, sizeof left->key));
-ONEIB_ORDER_BY(compare_forgotten, struct oneib_ledger_forgotten, host_id, since);
+ONEIB_ORDER_BY(compare_forgotten, struct oneib_ledger_forgotten, host_id, keys_serial, since);
 ONEIB_ORDER(compare_ports, struct oneib_ledger_port,
             ONEIB_BY(guid, host_id, switch_guid, switch_port)
                 ?: ONEIB_BY(since, state, is_accepted) ?: oneib_hca_port_compare(&left->hca, &right->hca));
@@ -431,6 +437,8 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
     }
     for (size_t i = 0; i < ledger->forgotten_count; i++) {
         oneib_text_printf(text, "FORGOTTEN = [ ID = \"%" PRIu32 "\"", ledger->forgotten[i].host_id);
+        if (ledger->forgotten[i].keys_serial)
+            oneib_text_printf(text, ", SERIAL = \"%" PRIu64 "\"", ledger->forgotten[i].keys_serial);
         append_end(ledger->forgotten[i].since, text);
     }
     oneib_ledger_ports_render(ledger, text);

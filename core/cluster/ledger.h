@@ -14,7 +14,7 @@
  *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", NAME = "mlx4_0:1", DRIVER = "mlx4",
  *                 VFS = "16", STATE = "absent", ACCEPTED = "YES", SWITCH = "0x0002c90300d4e5f6",
  *                 PORT = "7", SINCE = "..." ]
- *   FORGOTTEN = [ ID = "5", SINCE = "1795223390" ]
+ *   FORGOTTEN = [ ID = "5", SERIAL = "7", SINCE = "1795223390" ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -62,10 +62,11 @@ struct oneib_ledger_host {
     int64_t since;
 };
 
-/* A host that an operator has forgotten (`oneib host forget`): it is not accepted with others, but by
- * its name alone. */
+/* A host that an operator has forgotten (`oneib host forget`): it holds no P_Key, and is not accepted
+ * with others, but by its name alone. */
 struct oneib_ledger_forgotten {
     uint32_t host_id;
+    uint64_t keys_serial; /* as of a host: it goes on when the host is accepted again */
     int64_t since;
 };
 
@@ -173,8 +174,8 @@ const struct oneib_ledger_network *oneib_ledger_holder(const struct oneib_ledger
 const struct oneib_ledger_resting *oneib_ledger_resting(const struct oneib_ledger *ledger,
                                                         oneib_pkey pkey);
 struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, uint32_t host_id);
-const struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
-                                                            uint32_t host_id);
+struct oneib_ledger_forgotten *oneib_ledger_forgotten(const struct oneib_ledger *ledger,
+                                                      uint32_t host_id);
 /* Whether its probe reports a key of its oneib-node, no operator has accepted one, and none has
  * forgotten the host. */
 bool oneib_ledger_awaits_acceptance(const struct oneib_ledger *ledger,
@@ -195,7 +196,8 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
                              struct oneib_error *err);
 /* No host holds it any more: it may be given again. */
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
-/* Pins, or replaces, a host's key. One that was forgotten is forgotten no more. */
+/* Pins, or replaces, a host's key. One that was forgotten is forgotten no more. keys_serial never
+ * becomes lower by either. */
 void oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host);
 /* The host, which may have no key here, has neither key nor ports, and is marked as forgotten. */
 void oneib_ledger_forget_host(struct oneib_ledger *ledger, uint32_t host_id, int64_t now);

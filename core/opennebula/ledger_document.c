@@ -117,13 +117,18 @@ static void take_resting(struct reading *reading, const struct oneib_value *valu
         find_wrong(reading, "a RESTING");
 }
 
+/* Absent: 0. */
+static bool take_keys_serial(const struct oneib_value *value, uint64_t *serial)
+{
+    *serial = 0;
+    return value->state == ONEIB_VALUE_ABSENT || oneib_value_number(value, UINT64_MAX, serial);
+}
+
 static void take_host(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_host host = {0};
     if (!oneib_value_id(&values[0], &host.host_id) || !take_public_key(&values[1], host.key) ||
-        !take_time(&values[2], &host.since) ||
-        (values[3].state != ONEIB_VALUE_ABSENT &&
-         !oneib_value_number(&values[3], UINT64_MAX, &host.keys_serial)) ||
+        !take_time(&values[2], &host.since) || !take_keys_serial(&values[3], &host.keys_serial) ||
         oneib_ledger_host(&reading->ledger, host.host_id) ||
         oneib_ledger_forgotten(&reading->ledger, host.host_id))
         find_wrong(reading, "a HOST");
@@ -137,6 +142,7 @@ static void take_forgotten(struct reading *reading, const struct oneib_value *va
     struct oneib_ledger_forgotten entry = {0};
     struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &entry.host_id) || !take_time(&values[1], &entry.since) ||
+        !take_keys_serial(&values[2], &entry.keys_serial) ||
         oneib_ledger_add_forgotten(&reading->ledger, &entry, &ignored) < 0)
         find_wrong(reading, "a FORGOTTEN");
 }
@@ -271,7 +277,7 @@ static const struct vector {
      4,
      {ONEIB_NAME_ID, ONEIB_NAME_KEY, ONEIB_NAME_SINCE, ONEIB_NAME_SERIAL},
      take_host},
-    {ONEIB_NAME_FORGOTTEN, 2, {ONEIB_NAME_ID, ONEIB_NAME_SINCE}, take_forgotten},
+    {ONEIB_NAME_FORGOTTEN, 3, {ONEIB_NAME_ID, ONEIB_NAME_SINCE, ONEIB_NAME_SERIAL}, take_forgotten},
     {ONEIB_NAME_HOST_PORT,
      10,
      {ONEIB_NAME_HOST, ONEIB_NAME_GUID, ONEIB_NAME_SWITCH, ONEIB_NAME_PORT, ONEIB_NAME_SINCE,

@@ -130,6 +130,8 @@ static int adopt_older(const struct oneib_snapshot *snapshot, int64_t now,
         ledger->next = snapshot->mark.next;
     for (size_t i = 0; i < ledger->host_count; i++)
         ledger->hosts[i].keys_serial += KEYS_SERIAL_MARGIN;
+    for (size_t i = 0; i < ledger->forgotten_count; i++)
+        ledger->forgotten[i].keys_serial += KEYS_SERIAL_MARGIN;
     return adopt_what_came_since(snapshot, now, ledger, err);
 }
 

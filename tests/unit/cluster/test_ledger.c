@@ -355,19 +355,20 @@ static void a_host_that_is_forgotten_is_marked_until_it_is_pinned(void **state)
     oneib_autotext struct oneib_text text = {0};
     struct oneib_host host = {.id = 3, .node_key = "aa"};
     assert_true(oneib_ledger_awaits_acceptance(&ledger, &host));
-    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 3});
+    oneib_ledger_pin(&ledger, &(struct oneib_ledger_host){.host_id = 3, .keys_serial = 6});
     oneib_ledger_forget_host(&ledger, 4, 8); /* never pinned */
     oneib_ledger_forget_host(&ledger, 3, 9);
     oneib_ledger_forget_host(&ledger, 3, 10);
     assert_int_equal(ledger.forgotten_count, 2);
     assert_false(oneib_ledger_awaits_acceptance(&ledger, &host));
     oneib_ledger_render(&ledger, &text);
-    assert_non_null(strstr(text.data, "FORGOTTEN = [ ID = \"3\", SINCE = \"10\" ]\n"
+    assert_non_null(strstr(text.data, "FORGOTTEN = [ ID = \"3\", SERIAL = \"6\", SINCE = \"10\" ]\n"
                                       "FORGOTTEN = [ ID = \"4\", SINCE = \"8\" ]\n"));
     oneib_ledger_copy(&ledger, &copy);
     assert_true(oneib_ledger_equal(&ledger, &copy));
     oneib_ledger_pin(&copy, &(struct oneib_ledger_host){.host_id = 3});
     assert_null(oneib_ledger_forgotten(&copy, 3));
+    assert_int_equal(oneib_ledger_host(&copy, 3)->keys_serial, 6);
     assert_non_null(oneib_ledger_forgotten(&copy, 4));
     copy.forgotten[0].since = 7;
     oneib_ledger_forget_host(&copy, 3, 10);

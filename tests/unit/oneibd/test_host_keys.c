@@ -223,6 +223,86 @@ static void a_host_that_is_forgotten_holds_nothing(void **state)
     assert_holds(host, "", true);
 }
 
+/* Else what oneibd signed before would count again once the host is accepted again. */
+static void the_serial_goes_on_when_a_host_is_forgotten(void **state)
+{
+    (void)state;
+    pin();
+    serial = 5;
+    read_host("0x0101", &own);
+    settle();
+    assert_true(oneib_host_keys_note_serials(&known, &ledger));
+    oneib_ledger_forget_host(&ledger, HOST, 9);
+    read_host("", NULL);
+    settle();
+    assert_int_equal(oneib_host_keys_next_serial(&known, &ledger, HOST), 6);
+    pin();
+    settle();
+    serial = 4;
+    struct oneib_host *host = read_host("0x0102", &own);
+    settle();
+    assert_holds(host, "", true);
+    oneib_host_keys_clear(&known); /* another daemon */
+    host = read_host("", &own);
+    settle();
+    assert_true(host->keys_invalid);
+    assert_int_equal(oneib_host_keys_next_serial(&known, &ledger, HOST), 6);
+}
+
+/* In the seconds before the ledger has it. */
+static void a_serial_that_the_ledger_lacks_outlasts_forgetting(void **state)
+{
+    (void)state;
+    pin();
+    serial = 7;
+    read_host("0x0101", &own);
+    settle();
+    oneib_ledger_forget_host(&ledger, HOST, 9);
+    settle();
+    assert_true(oneib_host_keys_note_serials(&known, &ledger));
+    assert_false(oneib_host_keys_note_serials(&known, &ledger));
+    oneib_host_keys_clear(&known);
+    pin();
+    serial = 6;
+    const struct oneib_host *host = read_host("", &own);
+    settle();
+    assert_true(host->keys_invalid);
+}
+
+/* An operator's word counts for more than what monitoring brings. */
+static void forgetting_clears_a_list_of_a_host_that_was_never_pinned(void **state)
+{
+    (void)state;
+    read_host("0x0101", NULL);
+    settle();
+    oneib_ledger_forget_host(&ledger, HOST, 9);
+    struct oneib_host *host = read_host("", NULL);
+    settle();
+    assert_holds(host, "", true);
+    host = read_host("0x0102", NULL);
+    settle();
+    assert_holds(host, "", true);
+    oneib_host_keys_clear(&known);
+    host = read_host("garbage", NULL);
+    settle();
+    assert_holds(host, "", true);
+}
+
+/* oneibd reads hosts before the ledger, and may have read the list before it was cleared. */
+static void forgetting_clears_a_list_that_was_read_before(void **state)
+{
+    (void)state;
+    pin();
+    struct oneib_host *host = read_host("0x0101", &own);
+    settle();
+    oneib_ledger_forget_host(&ledger, HOST, 9);
+    settle();
+    assert_holds(host, "", true);
+    host = read_host("", NULL);
+    settle();
+    assert_holds(host, "", true);
+}
+
 static void the_writer_alone_takes_a_key_out(void **state)
 {
     (void)state;
@@ -328,6 +408,10 @@ int main(void)
         test(a_host_without_the_attribute_was_never_sent_anything),
         test(what_is_said_of_a_host_that_is_not_pinned_counts),
         test(a_host_that_is_forgotten_holds_nothing),
+        test(the_serial_goes_on_when_a_host_is_forgotten),
+        test(a_serial_that_the_ledger_lacks_outlasts_forgetting),
+        test(forgetting_clears_a_list_of_a_host_that_was_never_pinned),
+        test(forgetting_clears_a_list_that_was_read_before),
         test(the_writer_alone_takes_a_key_out),
         test(what_is_no_list_of_keys_takes_none_out_whatever_its_seal),
         test(of_a_host_that_is_not_pinned_either_garbage_says_nothing),

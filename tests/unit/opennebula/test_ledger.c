@@ -99,7 +99,7 @@ static void levels_hosts_and_daemons_are_read(void **state)
 {
     (void)state;
     struct oneib_kept_ledger kept;
-    parse(LEDGER(NETWORK_WITH(OWNER SINCE "<SL>15</SL>") FORGOTTEN("2", SINCE)
+    parse(LEDGER(NETWORK_WITH(OWNER SINCE "<SL>15</SL>") FORGOTTEN("2", SINCE "<SERIAL>8</SERIAL>")
                      HOST_WITH(OTHER_KEY, SINCE) DAEMON(ADDRESS, HOST_KEY, OTHER_KEY, SINCE)),
           &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
@@ -107,6 +107,7 @@ static void levels_hosts_and_daemons_are_read(void **state)
     assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[0], 0x01);
     assert_int_equal(oneib_ledger_host(&kept.ledger, 3)->key[31], 0xef);
     assert_int_equal(oneib_ledger_forgotten(&kept.ledger, 2)->since, 5);
+    assert_int_equal(oneib_ledger_forgotten(&kept.ledger, 2)->keys_serial, 8);
     assert_int_equal(kept.ledger.daemon_count, 1);
     assert_string_equal(kept.ledger.daemons[0].address, ADDRESS);
     assert_int_equal(kept.ledger.daemons[0].curve[1], 0x11);
@@ -210,6 +211,7 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(FORGOTTEN("3", SINCE) HOST_WITH(OTHER_KEY, SINCE)),
         LEDGER(FORGOTTEN("3", SINCE) FORGOTTEN("3", SINCE)),
         LEDGER(FORGOTTEN("3", "")),
+        LEDGER(FORGOTTEN("3", SINCE "<SERIAL>x</SERIAL>")),
         LEDGER(FORGOTTEN("x", SINCE)),
         LEDGER(HOST_WITH("g" OTHER_KEY, SINCE)),
         LEDGER(

@@ -166,6 +166,7 @@ static void make_kept(struct oneib_ledger *kept)
         .host_id = 1, .guid = 0x11, .switch_guid = 0x77, .switch_port = 3, .since = 10};
     for (size_t i = 0; i < 2; i++)
         oneib_ledger_pin(kept, &hosts[i]);
+    oneib_ledger_pin(kept, &(struct oneib_ledger_host){.host_id = 5, .keys_serial = 4});
     oneib_ledger_forget_host(kept, 5, 7);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(oneib_ledger_set_port(kept, &ports[i], &err), 0);
