@@ -62,6 +62,7 @@ struct oneib_binding {
     uint8_t member_status; /* enum oneib_member_status */
     bool is_source;        /* the host that a migration leaves */
     bool is_virtual;       /* the VF is a port with a table of its own */
+    bool is_proven;        /* so the ledger says, and not IB_HCA alone */
     bool is_self_limited;  /* limited by what users can write, where operators give full */
 };
 

@@ -215,6 +215,7 @@ static void take_port(const struct oneib_work *work, struct oneib_binding *bindi
     }
     binding->port = port->port_guid;
     binding->is_virtual = port->driver == ONEIB_HCA_MLX5;
+    binding->is_proven = port->is_proven;
     binding->member = binding->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,
                                                               attachment->nic_id)
                                           : port->port_guid;

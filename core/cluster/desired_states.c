@@ -205,7 +205,8 @@ struct kind {
 
 /* A partition of virtual ports has indx0. Static members are operators' word; else it is as the first
  * of its members in force, and where none is, as the first: a running member is lost neither to one
- * that is started nor to a host that reports other ports than before. */
+ * that is started nor to a host that reports other ports than before. What IB_HCA alone says of an
+ * adapter decides nothing beside one that the ledger has. */
 static bool is_virtual(const struct kind *kind)
 {
     return !kind->has_static && kind->first && kind->first->is_virtual;
@@ -228,6 +229,8 @@ static bool comes_first(const struct oneib_work *work, const struct kind *kind,
 {
     if (kind->first && kind->is_in_force != is_in_force)
         return is_in_force;
+    if (kind->first && kind->first->is_proven != binding->is_proven)
+        return binding->is_proven;
     return !kind->first || oneib_is_earlier(work, binding, kind->first);
 }
 
