@@ -79,6 +79,8 @@ static const char *claim_problem(enum oneib_port_claim claim)
     case ONEIB_PORT_CLAIM_RESERVED:
         return "is a static member, a full member of the default partition, the master subnet "
                "manager's port or no adapter's";
+    case ONEIB_PORT_CLAIM_LISTED:
+        return "the static partitions list";
     case ONEIB_PORT_CLAIM_SIBLING:
         return "is of the same adapter as a port of";
     case ONEIB_PORT_CLAIM_VALID:
@@ -334,7 +336,8 @@ int oneib_host_ports_pin(struct oneib_daemon *daemon, struct oneib_error *err)
     pinning.evidence = (struct oneib_port_evidence){
         .ledger = &daemon->snapshot.kept.ledger,
         .policy = &pinning.policy,
-        .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL};
+        .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,
+        .static_partitions = &daemon->snapshot.static_partitions};
     oneib_ledger_copy(&daemon->snapshot.kept.ledger, &pinning.next);
     int status = pin_all(&pinning, err);
     if (status == 0 && pinning.changed)

@@ -20,9 +20,7 @@ static bool lists(const struct oneib_partition *partition, oneib_guid guid)
 static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
 {
     uint32_t cluster;
-    bool is_named = false;
-    for (size_t i = 0; input->static_partitions && i < input->static_partitions->count; i++)
-        is_named |= lists(&input->static_partitions->items[i], guid);
+    const bool is_named = oneib_is_listed(input->static_partitions, guid);
     for (size_t i = 0; is_named && input->in_force && i < input->in_force->count; i++)
         if (oneib_partition_cluster(&input->in_force->items[i], &cluster) &&
             lists(&input->in_force->items[i], guid))

@@ -24,6 +24,18 @@ bool oneib_is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
     return false;
 }
 
+bool oneib_is_listed(const struct oneib_partition_table *static_partitions, oneib_guid guid)
+{
+    for (size_t i = 0; static_partitions && i < static_partitions->count; i++) {
+        const struct oneib_partition *partition = &static_partitions->items[i];
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].kind == ONEIB_MEMBER_GUID &&
+                partition->members[j].guid == guid)
+                return true;
+    }
+    return false;
+}
+
 bool oneib_port_is_taken_back(const struct oneib_cloud *cloud,
                               const struct oneib_ledger_port *known)
 {
@@ -77,6 +89,8 @@ enum oneib_port_claim oneib_port_claim_check(const struct oneib_cloud *cloud,
         return ONEIB_PORT_CLAIM_NO_ADAPTERS;
     if (is_reserved(cloud, evidence, guid))
         return ONEIB_PORT_CLAIM_RESERVED;
+    if (oneib_is_listed(evidence->static_partitions, guid))
+        return ONEIB_PORT_CLAIM_LISTED;
     return has_sibling_elsewhere(evidence, host_id, guid, other) ? ONEIB_PORT_CLAIM_SIBLING
                                                                  : ONEIB_PORT_CLAIM_VALID;
 }

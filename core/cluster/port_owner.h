@@ -21,6 +21,9 @@ struct oneib_port_evidence {
     const struct oneib_ledger *ledger; /* never NULL */
     const struct oneib_policy *policy; /* NULL: no full members of the default partition, no site */
     const struct oneib_subnet *subnet; /* NULL: not known */
+    const struct oneib_partition_table
+        *static_partitions; /* the operator's file; NULL: none. It counts for new claims of nodes
+                               alone: a KVM host's port may be listed there, too */
 };
 
 /*
@@ -38,6 +41,7 @@ enum oneib_port_claim {
     ONEIB_PORT_CLAIM_NO_ADAPTERS, /* the GUID is one that oneib gives to VFs, 0 or all ones */
     ONEIB_PORT_CLAIM_RESERVED,    /* a static member, a full member of the default partition, the
                                      master subnet manager's port, or no channel adapter's */
+    ONEIB_PORT_CLAIM_LISTED,      /* the operator's static partitions list it */
     ONEIB_PORT_CLAIM_SIBLING,     /* the fabric shows another port of the same adapter, which is
                                      another host's by the ledger: *other */
 };
@@ -49,6 +53,8 @@ enum oneib_port_claim oneib_port_claim_check(const struct oneib_cloud *cloud,
 
 /* Whether an operator's network lists the port in IB_STATIC_GUIDS. */
 bool oneib_is_static_member(const struct oneib_cloud *cloud, oneib_guid guid);
+/* Whether the operator's static partitions (NULL: none) list the port by its GUID. */
+bool oneib_is_listed(const struct oneib_partition_table *static_partitions, oneib_guid guid);
 /* Whether a port that the ledger has as a host's no longer counts as one: an operator's network lists
  * it, and no operator has accepted it. The port of an adapter whose VFs have P_Key tables of their own
  * stays the host's: what they have does not touch the port's. */

@@ -203,6 +203,24 @@ static void static_members_full_members_and_the_subnet_managers_port_are_no_host
     assert_false(is_reserved(scene));
 }
 
+/* A storage server's: a node that reports it first must not have it. */
+static void a_port_of_the_static_partitions_is_no_hosts_until_it_is_accepted(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_member members[] = {{.kind = ONEIB_MEMBER_ALL, .membership = ONEIB_LIMITED},
+                                     {.guid = port_of(1), .kind = ONEIB_MEMBER_GUID}};
+    struct oneib_partition partition = {
+        .pkey = 0x7001, .members = members, .member_count = 2, .member_capacity = 2};
+    const struct oneib_partition_table listed = {.items = &partition, .count = 1};
+    struct oneib_port_evidence evidence = evidence_of(scene);
+    uint32_t other;
+    evidence.static_partitions = &listed;
+    assert_int_equal(oneib_port_claim_check(&scene->cloud, &evidence, 1, port_of(1), &other),
+                     ONEIB_PORT_CLAIM_LISTED);
+    assert_int_equal(oneib_port_claim_check(&scene->cloud, &evidence, 1, port_of(2), &other),
+                     ONEIB_PORT_CLAIM_VALID);
+}
+
 static void a_vfs_guid_is_no_adapters(void **state)
 {
     struct scene *scene = *state;
@@ -236,6 +254,7 @@ int main(void)
         OWNER_TEST(a_port_that_two_probes_name_and_no_node_reported_is_neithers),
         OWNER_TEST(an_adapter_that_was_taken_out_is_still_the_hosts_and_no_candidate),
         OWNER_TEST(static_members_full_members_and_the_subnet_managers_port_are_no_hosts),
+        OWNER_TEST(a_port_of_the_static_partitions_is_no_hosts_until_it_is_accepted),
         OWNER_TEST(a_vfs_guid_is_no_adapters),
         OWNER_TEST(a_port_of_an_adapter_that_another_host_owns_is_not_given),
     };
