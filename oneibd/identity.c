@@ -123,6 +123,21 @@ static void believe(const struct claim *claim, bool contested, struct oneib_iden
     memcpy(identity->key, claim->key, sizeof identity->key);
 }
 
+static void list_ports(const struct oneib_ledger *ledger, struct oneib_identities *identities)
+{
+    for (size_t i = 0; i < ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &ledger->ports[i];
+        const size_t at =
+            ONEIB_LOWER_BOUND(j, identities->count, identities->items[j].host_id < port->host_id);
+        if (at == identities->count || identities->items[at].host_id != port->host_id ||
+            port->state == ONEIB_LEDGER_PORT_ABSENT)
+            continue;
+        struct oneib_identity *identity = &identities->items[at];
+        if (identity->port_count < ONEIB_HOST_PORTS_MAX)
+            identity->ports[identity->port_count++] = port->guid;
+    }
+}
+
 /* How many claims of the first one's kind there are. */
 static size_t count_equals(const struct claim *claims, size_t count)
 {
@@ -172,10 +187,13 @@ void oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_l
     judge(cloud, &claims, identities, findings);
     free(claims.items);
     ONEIB_SORT(identities->items, identities->count, compare_hosts);
+    list_ports(ledger, identities);
 }
 
 ONEIB_ORDER(compare_all, struct oneib_identity,
-            ONEIB_BY(host_id, is_contested) ?: memcmp(left->key, right->key, sizeof left->key));
+            ONEIB_BY(host_id, is_contested, port_count)
+                ?: memcmp(left->key, right->key, sizeof left->key)
+                ?: memcmp(left->ports, right->ports, left->port_count * sizeof *left->ports));
 
 bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b)
 {

@@ -20,6 +20,9 @@ struct oneib_identity {
     uint32_t host_id;
     bool is_contested; /* another host's probe reports its key: a clone of it may connect */
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* the host's by the ledger, by GUID; but for those that
+                                               are absent. A clone has others. */
+    size_t port_count;
 };
 
 struct oneib_identities {

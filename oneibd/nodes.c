@@ -193,13 +193,28 @@ static void keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
         nodes->news = ONEIB_NODES_LATER;
 }
 
-/* What one of them has closed the other may have open. */
-static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE_SIZE], double now)
+/* A clone of the host has another adapter. Of a host without a port in the ledger nobody waits for
+ * anything. */
+static bool has_hosts_port(const struct oneib_identity *identity,
+                           const struct oneib_report_message *report)
 {
+    for (size_t i = 0; i < identity->port_count; i++)
+        for (size_t j = 0; j < report->port_count; j++)
+            if (report->ports[j].port_guid == identity->ports[i])
+                return true;
+    return identity->port_count == 0;
+}
+
+/* What one of them has closed the other may have open. */
+static void note_machine(struct oneib_node *node, const struct oneib_report_message *report,
+                         double now)
+{
+    const uint8_t *boot = report->boot;
     const bool is_same = node->heard_at >= 0 && memcmp(node->boot, boot, ONEIB_NONCE_SIZE) == 0;
     if (node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS && !is_same)
         node->doubled_at = now;
-    node->is_known_machine = !node->identity.is_contested || (is_same && node->is_known_machine);
+    node->is_known_machine = !node->identity.is_contested || (is_same && node->is_known_machine) ||
+                             has_hosts_port(&node->identity, report);
     memcpy(node->boot, boot, ONEIB_NONCE_SIZE);
 }
 
@@ -226,7 +241,7 @@ void oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
     if (!node->has_reported_all && report->complete)
         oneib_sent_nics_before(&node->sent_nics, report->records, report->count, now);
     node->has_reported_all |= report->complete;
-    note_machine(node, report->boot, now);
+    note_machine(node, report, now);
     follow(nodes, node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;

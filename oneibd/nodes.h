@@ -43,13 +43,15 @@ struct oneib_node {
     double begun_at;                /* since when it is known */
     double heard_at;                /* < 0: never */
     uint8_t boot[ONEIB_NONCE_SIZE]; /* of the machine that reported last */
-    bool is_known_machine;          /* that one reported while the key was not contested */
-    double doubled_at;              /* another one had just been heard then; < 0: never */
-    uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
-    bool believes;                  /* that this daemon is the one */
-    uint64_t question;              /* put last (oneib_node_question()); 0: none */
-    uint64_t answer_from;           /* serial of the list with which it was put; 0: not sent yet */
-    bool has_reported_all;          /* once at least */
+    bool
+        is_known_machine; /* that one reported while the key was not contested, or reported a port that is the
+                                       host's by the ledger, or the host has none there */
+    double doubled_at;     /* another one had just been heard then; < 0: never */
+    uint64_t follows;      /* serial of the list of ours that it follows; 0: none */
+    bool believes;         /* that this daemon is the one */
+    uint64_t question;     /* put last (oneib_node_question()); 0: none */
+    uint64_t answer_from;  /* serial of the list with which it was put; 0: not sent yet */
+    bool has_reported_all; /* once at least */
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;

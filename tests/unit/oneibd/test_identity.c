@@ -168,6 +168,33 @@ static void a_pinned_host_stays_heard_whoever_reports_its_key(void **state)
     assert_finding("node-key-changed", 5);
 }
 
+static void own_port(uint32_t host_id, oneib_guid guid, enum oneib_ledger_port_state state)
+{
+    struct oneib_error err;
+    const struct oneib_ledger_port port = {.guid = guid, .host_id = host_id, .state = state};
+    assert_int_equal(oneib_ledger_set_port(&ledger, &port, &err), 0);
+}
+
+static void a_pinned_host_is_known_by_its_ports_in_the_ledger_too(void **state)
+{
+    (void)state;
+    pin(3, 0xaa);
+    pin(5, 0xbb);
+    pin(6, 0xcc); /* OpenNebula has it no more */
+    own_port(6, 0x10, ONEIB_LEDGER_PORT_PRESENT);
+    own_port(3, 0x13, ONEIB_LEDGER_PORT_PRESENT);
+    own_port(3, 0x11, ONEIB_LEDGER_PORT_RENEWED);
+    own_port(3, 0x12, ONEIB_LEDGER_PORT_ABSENT);
+    host_says(3, 0xaa);
+    host_says(5, 0xbb);
+    find();
+    assert_int_equal(identities.count, 2);
+    assert_int_equal(identities.items[0].port_count, 2);
+    assert_int_equal(identities.items[0].ports[0], 0x11);
+    assert_int_equal(identities.items[0].ports[1], 0x13);
+    assert_int_equal(identities.items[1].port_count, 0);
+}
+
 static void a_pinned_host_stays_heard_though_its_own_probe_says_nothing(void **state)
 {
     (void)state;
@@ -197,11 +224,13 @@ static void whose_a_key_is_and_how_it_is_known_is_a_difference(void **state)
 {
     (void)state;
     struct oneib_identity plain = {.host_id = 3};
-    struct oneib_identity others[] = {
-        {.host_id = 3, .is_contested = true}, {.host_id = 3, .key = {1}}, {.host_id = 4}};
+    struct oneib_identity others[] = {{.host_id = 3, .is_contested = true},
+                                      {.host_id = 3, .key = {1}},
+                                      {.host_id = 4},
+                                      {.host_id = 3, .ports = {7}, .port_count = 1}};
     const struct oneib_identities a = {.items = &plain, .count = 1};
     assert_true(oneib_identities_equal(&a, &a));
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const struct oneib_identities b = {.items = &others[i], .count = 1};
         assert_false(oneib_identities_equal(&a, &b));
     }
@@ -241,6 +270,7 @@ int main(void)
         test(the_pinned_key_stays_whatever_the_probe_reports),
         test(a_key_that_two_hosts_report_is_whose_operator_accepts_it),
         test(a_pinned_host_stays_heard_whoever_reports_its_key),
+        test(a_pinned_host_is_known_by_its_ports_in_the_ledger_too),
         test(a_pinned_host_stays_heard_though_its_own_probe_says_nothing),
         test(a_key_that_two_are_pinned_to_is_nobodys),
         test(whose_a_key_is_and_how_it_is_known_is_a_difference),

@@ -33,7 +33,8 @@ static int end(void **state)
 /* Another host's probe reports the key of host 3, or does so no more. */
 static void contest(bool contested)
 {
-    struct oneib_identity item = {.host_id = 3, .is_contested = contested};
+    struct oneib_identity item = {
+        .host_id = 3, .is_contested = contested, .ports = {0x11, 0x12}, .port_count = 2};
     memset(item.key, 1, sizeof item.key);
     const struct oneib_identities identities = {.items = &item, .count = 1};
     oneib_nodes_believe(&nodes, &identities, 0);
@@ -526,6 +527,45 @@ static void another_machine_with_a_contested_key_is_awaited_at_best(void **state
     assert_int_equal(oneib_node_state(node, 62000), ONEIB_NODE_FOLLOWS);
 }
 
+static void set_reported_port(oneib_guid guid)
+{
+    report.ports[0] = (struct oneib_hca_port){.port_guid = guid};
+    report.port_count = 1;
+}
+
+/* Else forged text of another host would have the host wait: its adapter says that it is the one. */
+static void a_machine_with_the_hosts_port_follows_though_its_key_is_contested(void **state)
+{
+    (void)state;
+    contest(true);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 3);
+    set_reported_port(0x12);
+    hear(node, 0, 0);
+    assert_int_equal(oneib_node_state(node, 0), ONEIB_NODE_FOLLOWS);
+    assert_false(oneib_node_is_in_doubt(node));
+    report.port_count = 0; /* its driver is loaded anew */
+    hear(node, 0, 5000);
+    assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_FOLLOWS);
+    report.boot[0] = 1; /* the clone, of another machine */
+    set_reported_port(0x13);
+    hear(node, 0, 60000);
+    assert_int_equal(oneib_node_state(node, 60000), ONEIB_NODE_AWAITED);
+}
+
+/* It was granted nothing yet, and its ports are recorded. */
+static void a_new_host_follows_though_its_key_is_contested(void **state)
+{
+    (void)state;
+    struct oneib_identity item = {.host_id = 3, .is_contested = true};
+    memset(item.key, 1, sizeof item.key);
+    oneib_nodes_believe(&nodes, &(struct oneib_identities){.items = &item, .count = 1}, 0);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 3);
+    set_reported_port(0x13);
+    hear(node, 0, 0);
+    assert_false(oneib_node_is_in_doubt(node));
+    assert_int_equal(oneib_node_state(node, 0), ONEIB_NODE_FOLLOWS);
+}
+
 /* After a start of the daemon's: which one it is nobody knows. */
 static void the_first_machine_with_a_contested_key_is_awaited_at_best(void **state)
 {
@@ -689,6 +729,8 @@ int main(void)
         test(two_machines_with_one_key_are_as_good_as_silent),
         test(a_host_that_was_started_anew_is_one_machine),
         test(a_machine_that_is_known_follows_though_its_key_is_contested),
+        test(a_machine_with_the_hosts_port_follows_though_its_key_is_contested),
+        test(a_new_host_follows_though_its_key_is_contested),
         test(another_machine_with_a_contested_key_is_awaited_at_best),
         test(the_first_machine_with_a_contested_key_is_awaited_at_best),
         test(a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it),
