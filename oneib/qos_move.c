@@ -13,12 +13,12 @@
 #include "oneib/options.h"
 #include "oneib/print.h"
 #include "sync/classes.h"
+#include "sync/ledger_change.h"
 #include <poll.h>
 
 /* oneibd looks at the ledger at each poll (daemon.poll_idle, 15 s unless somebody changed it). */
 #define PATIENCE_MS 60000.0
 #define PAUSE_MS 250
-#define WRITES 10 /* of the ledger, which others write too */
 
 struct move {
     const struct oneib_run *run;
@@ -98,44 +98,26 @@ static uint8_t choose(const struct move *move)
     return move->qos_class ? oneib_qos_choose(move->qos_class, used) : 0;
 }
 
-static int write_level_once(struct move *move, struct oneib_error *err)
+/* Of the network as it was read. */
+static int set_level_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
 {
-    struct oneib_snapshot *snapshot = &move->reading.snapshot;
-    oneib_autoledger struct oneib_ledger next = {0};
-    oneib_ledger_copy(&snapshot->kept.ledger, &next);
-    if (oneib_ledger_set_sl(&next, move->network->id, move->sl, err) < 0)
-        return -1;
-    return oneib_ledger_write(move->reading.session.one, &snapshot->kept, &next, err);
-}
-
-/* oneibd writes the ledger too, where ports are, for instance, while all this was read. */
-static int read_ledger_again(struct move *move, struct oneib_error *err)
-{
-    struct oneib_reading *reading = &move->reading;
-    struct oneib_snapshot *snapshot = &reading->snapshot;
-    const oneib_pkey pkey = move->group.pkey;
-    bool changed;
-    if (oneib_snapshot_read_ledger(&reading->session.config, reading->session.one, snapshot,
-                                   &changed, err) < 0)
-        return -1;
-    const struct oneib_ledger_network *now =
-        oneib_ledger_network(&snapshot->kept.ledger, move->network->id);
-    if (snapshot->kept.state == ONEIB_LEDGER_READ && now && now->pkey == pkey &&
-        now->sl == move->before)
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s has another P_Key or SL since it was read",
-                      oneib_network_shown(move->network).text);
+    const struct move *move = context;
+    const struct oneib_ledger_network *now = oneib_ledger_network(next, move->network->id);
+    if (!now || now->pkey != move->group.pkey || now->sl != move->before)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s has another P_Key or SL since it was read",
+                          oneib_network_shown(move->network).text);
+    return oneib_ledger_set_sl(next, move->network->id, move->sl, err);
 }
 
 static int write_level(struct move *move, struct oneib_error *err)
 {
+    const struct oneib_session *session = &move->reading.session;
+    bool written;
     if (move->reading.snapshot.ledger_lost)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the ledger is lost: see 'oneib plan --adopt' first");
-    for (unsigned i = 1; write_level_once(move, err) < 0; i++)
-        if (i == WRITES || err->code != ONEIB_ERROR_REFUSED || read_ledger_again(move, err) < 0)
-            return -1;
-    return 0;
+    return oneib_ledger_change(session->one, session->config.one.acl_user,
+                               &move->reading.snapshot.kept, set_level_in, move, &written, err);
 }
 
 static int await_oneibd(struct move *move, struct oneib_error *err)

@@ -12,6 +12,7 @@
 #include "oneib/host_pick.h"
 #include "oneib/options.h"
 #include "oneib/print.h"
+#include "sync/ledger_change.h"
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -26,8 +27,6 @@
 #define PROOF_PATIENCE_S 10
 #define PAUSE_MS 250
 #define NOTE_AFTER_MS 2000
-/* Others write the ledger too: so often it is tried again. */
-#define WRITES 10
 
 struct work {
     const struct oneib_run *run;
@@ -77,8 +76,9 @@ static int add_ports(const struct work *work, struct oneib_ledger *next, struct 
     return 0;
 }
 
-static int ask_in(struct work *work, struct oneib_ledger *next, struct oneib_error *err)
+static int ask_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
 {
+    struct work *work = context;
     const struct oneib_ledger_fence *before = oneib_ledger_fence(next, work->pick.host_id);
     const struct oneib_ledger_fence fence = {
         .host_id = work->pick.host_id,
@@ -91,28 +91,14 @@ static int ask_in(struct work *work, struct oneib_ledger *next, struct oneib_err
     return work->wish == ONEIB_FENCE_CLOSED ? add_ports(work, next, err) : 0;
 }
 
-static int ask_once(struct work *work, struct oneib_error *err)
-{
-    oneib_autoledger struct oneib_ledger next;
-    oneib_ledger_copy(ledger_of(work), &next);
-    if (ask_in(work, &next, err) < 0)
-        return -1;
-    return oneib_ledger_write(work->session.one, &work->pick.kept, &next, err);
-}
-
 static int ask(struct work *work, struct oneib_error *err)
 {
-    for (unsigned i = 0; i < WRITES; i++) {
-        if (ask_once(work, err) == 0) {
-            work->asked_at = oneib_now_ms();
-            return 0;
-        }
-        if (err->code != ONEIB_ERROR_REFUSED ||
-            oneib_host_pick_read_ledger(&work->session, &work->pick, err) < 0)
-            return -1;
-    }
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "another writer keeps changing the ledger: try again");
+    bool written;
+    if (oneib_ledger_change(work->session.one, work->session.config.one.acl_user, &work->pick.kept,
+                            ask_in, work, &written, err) < 0)
+        return -1;
+    work->asked_at = oneib_now_ms();
+    return 0;
 }
 
 /* ---- what is answered ------------------------------------------------------------------------ */

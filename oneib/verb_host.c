@@ -10,7 +10,7 @@
 #include "oneib/open.h"
 #include "oneib/options.h"
 #include "oneib/print.h"
-#include "opennebula/ledger_document.h"
+#include "sync/ledger_change.h"
 #include "sync/lock.h"
 #include <inttypes.h>
 #include <string.h>
@@ -20,23 +20,33 @@ struct work {
     const struct oneib_run *run;
     struct oneib_session session;
     struct oneib_host_pick pick;
-    oneib_guid port; /* to accept; 0: none was given */
+    oneib_guid port;                    /* to accept; 0: none was given */
+    uint8_t key[ONEIB_PUBLIC_KEY_SIZE]; /* to accept, of one host */
 };
 
-static int write_ledger(struct work *work, const struct oneib_ledger *next, struct oneib_error *err)
+static int change_ledger(struct work *work, oneib_ledger_edit edit, void *context,
+                         struct oneib_error *err)
 {
+    bool written;
     int process;
-    if (oneib_ledger_equal(next, &work->pick.kept.ledger))
-        return 0;
-    if (oneib_ledger_write(work->session.one, &work->pick.kept, next, err) < 0)
+    if (oneib_ledger_change(work->session.one, work->session.config.one.acl_user, &work->pick.kept,
+                            edit, context, &written, err) < 0)
         return -1;
-    return oneib_daemon_call(oneib_config_state(&work->session.config), &process, err);
+    return written ? oneib_daemon_call(oneib_config_state(&work->session.config), &process, err)
+                   : 0;
+}
+
+static int forget_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
+{
+    const struct work *work = context;
+    (void)err;
+    oneib_ledger_forget_host(next, work->pick.host_id, (int64_t)time(NULL));
+    return 0;
 }
 
 /* What it holds nobody asks any more: a host that runs would be believed to hold nothing. */
 static int forget(struct work *work, struct oneib_error *err)
 {
-    oneib_autoledger struct oneib_ledger next = {0};
     if (work->pick.host && oneib_host_is_heard(work->pick.host->state) &&
         !oneib_given(work->run, ONEIB_OPTION_FORCE))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -47,9 +57,7 @@ static int forget(struct work *work, struct oneib_error *err)
     if (work->pick.host && (work->pick.host->key_count > 0 || work->pick.host->keys_invalid) &&
         oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
         return -1;
-    oneib_ledger_copy(&work->pick.kept.ledger, &next);
-    oneib_ledger_forget_host(&next, work->pick.host_id, (int64_t)time(NULL));
-    return write_ledger(work, &next, err);
+    return change_ledger(work, forget_in, work, err);
 }
 
 static int refuse_shared_key(const struct work *work, uint32_t host_id, const char *whose,
@@ -95,23 +103,20 @@ static int accept_key(const struct work *work, struct oneib_ledger *ledger, uint
 
 /* The operator has seen which host the adapter is in. Its name and driver the host's oneib-node
  * reports. */
-static int accept_port(struct work *work, struct oneib_error *err)
+static int accept_port_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
 {
+    const struct work *work = context;
     struct oneib_ledger_port port = {.guid = work->port,
                                      .host_id = work->pick.host_id,
                                      .hca = {.port_guid = work->port},
                                      .since = (int64_t)time(NULL)};
-    oneib_autoledger struct oneib_ledger next = {0};
-    oneib_ledger_copy(&work->pick.kept.ledger, &next);
-    const struct oneib_ledger_port *known = oneib_ledger_port(&next, work->port);
+    const struct oneib_ledger_port *known = oneib_ledger_port(next, work->port);
     if (known && known->host_id == port.host_id && known->state != ONEIB_LEDGER_PORT_ABSENT)
         port = *known; /* its VMs have it until its oneib-node reports it otherwise */
     port.state = ONEIB_LEDGER_PORT_RENEWED;
     port.is_accepted = true;
-    oneib_ledger_forget_port(&next, work->port);
-    if (oneib_ledger_set_port(&next, &port, err) < 0)
-        return -1;
-    return write_ledger(work, &next, err);
+    oneib_ledger_forget_port(next, work->port);
+    return oneib_ledger_set_port(next, &port, err);
 }
 
 /* ---- one host -------------------------------------------------------------------------------- */
@@ -169,16 +174,17 @@ static int find_key(const struct work *work, uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
     return fetched.has_key ? 0 : -1;
 }
 
+static int accept_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
+{
+    const struct work *work = context;
+    return accept_key(work, next, work->pick.host_id, work->key, err);
+}
+
 static int accept_host(struct work *work, struct oneib_error *err)
 {
-    uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
-    oneib_autoledger struct oneib_ledger next = {0};
-    if (find_key(work, key, err) < 0 || lock_ledger(work, err) < 0)
+    if (find_key(work, work->key, err) < 0 || lock_ledger(work, err) < 0)
         return -1;
-    oneib_ledger_copy(&work->pick.kept.ledger, &next);
-    return accept_key(work, &next, work->pick.host_id, key, err) < 0
-               ? -1
-               : write_ledger(work, &next, err);
+    return change_ledger(work, accept_in, work, err);
 }
 
 static int do_one(struct work *work, bool forgets, struct oneib_error *err)
@@ -189,7 +195,7 @@ static int do_one(struct work *work, bool forgets, struct oneib_error *err)
     if ((forgets || work->port) && lock_ledger(work, err) < 0)
         return -1;
     const int status = forgets      ? forget(work, err)
-                       : work->port ? accept_port(work, err)
+                       : work->port ? change_ledger(work, accept_port_in, work, err)
                                     : accept_host(work, err);
     return status < 0 ? -1 : print(work, forgets ? "forgotten" : "accepted", err);
 }
@@ -242,20 +248,34 @@ static void refuse_forgotten(const struct oneib_ledger *ledger, struct oneib_nod
                one->host->name ? one->host->name : "HOST");
 }
 
+struct accepting {
+    struct work *work;
+    struct oneib_node_key *all;
+    size_t count;
+};
+
+/* One that was refused stays so, whoever has written meanwhile. */
+static int accept_all_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
+{
+    const struct accepting *accepting = context;
+    (void)err;
+    for (size_t i = 0; i < accepting->count; i++) {
+        struct oneib_node_key *one = &accepting->all[i];
+        refuse_forgotten(next, one);
+        one->has_key = one->has_key &&
+                       accept_key(accepting->work, next, one->host->id, one->key, &one->err) == 0;
+    }
+    return 0;
+}
+
 static int write_accepted(struct work *work, struct oneib_node_key *all, size_t count,
                           struct oneib_error *err)
 {
-    oneib_autoledger struct oneib_ledger next = {0};
+    struct accepting accepting = {.work = work, .all = all, .count = count};
     if (lock_ledger(work, err) < 0)
         return -1;
-    oneib_ledger_copy(&work->pick.kept.ledger, &next);
     refuse_shared_keys(work, all, count);
-    for (size_t i = 0; i < count; i++) {
-        refuse_forgotten(&next, &all[i]);
-        all[i].has_key = all[i].has_key &&
-                         accept_key(work, &next, all[i].host->id, all[i].key, &all[i].err) == 0;
-    }
-    return write_ledger(work, &next, err);
+    return change_ledger(work, accept_all_in, &accepting, err);
 }
 
 static int print_all(const struct work *work, const struct oneib_node_key *all, size_t count,

@@ -2,6 +2,7 @@
 /* The ledger in a document of oned's, against the stand-in. Needs no fabric. */
 #include "lab.h"
 #include "opennebula/ledger_document.h"
+#include "sync/ledger_change.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,6 +156,75 @@ static void every_kind_of_entry_comes_back(void **state)
     next.serial = 1;
     assert_true(oneib_ledger_equal(&scene->kept.ledger, &next));
     oneib_ledger_clear(&next);
+}
+
+/* Gives network 9 its P_Key, and lets `meanwhile` others write before that. */
+struct rivalry {
+    struct scene *scene;
+    unsigned meanwhile, edits;
+};
+
+static int edit_among_others(struct oneib_ledger *next, void *context, struct oneib_error *failure)
+{
+    struct rivalry *rivalry = context;
+    struct oneib_kept_ledger other = {0};
+    const struct oneib_ledger_network entry = {.network_id = 9, .pkey = 0x109, .owner = 12};
+    if (++rivalry->edits <= rivalry->meanwhile) {
+        ok(oneib_ledger_read(rivalry->scene->one, false, &other, &err));
+        ok(write_with(rivalry->scene, &other, 20 + rivalry->edits,
+                      (oneib_pkey)(0x120 + rivalry->edits)));
+        oneib_kept_ledger_clear(&other);
+    }
+    return oneib_ledger_give(next, &entry, failure);
+}
+
+static int change_among_others(struct scene *scene, unsigned meanwhile, bool *written,
+                               unsigned *edits)
+{
+    struct rivalry rivalry = {.scene = scene, .meanwhile = meanwhile};
+    const int outcome = oneib_ledger_change(scene->one, false, &scene->kept, edit_among_others,
+                                            &rivalry, written, &err);
+    *edits = rivalry.edits;
+    return outcome;
+}
+
+static void a_commands_change_is_made_again_when_others_write_meanwhile(void **state)
+{
+    struct scene *scene = *state;
+    bool written;
+    unsigned edits;
+    write_first(scene);
+    ok(change_among_others(scene, 2, &written, &edits));
+    assert_true(written);
+    assert_int_equal(edits, 3);
+    ok(read_it(scene));
+    assert_int_equal(oneib_ledger_network(&scene->kept.ledger, 9)->pkey, 0x109);
+    assert_int_equal(oneib_ledger_network(&scene->kept.ledger, 22)->pkey, 0x122);
+
+    ok(change_among_others(scene, 0, &written, &edits));
+    assert_false(written); /* it is so already */
+    assert_int_equal(edits, 1);
+}
+
+static void a_command_gives_up_when_others_go_on_writing(void **state)
+{
+    struct scene *scene = *state;
+    bool written;
+    unsigned edits;
+    write_first(scene);
+    assert_int_equal(change_among_others(scene, 100, &written, &edits), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_non_null(strstr(err.text, "try again"));
+    assert_int_equal(edits, 10);
+    assert_false(written);
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.ledger.network_count, 11);
+    assert_null(oneib_ledger_network(&scene->kept.ledger, 9));
+
+    /* What the change itself refuses is not tried again. */
+    ok(write_with(scene, &scene->kept, 40, 0x109));
+    assert_int_equal(change_among_others(scene, 0, &written, &edits), -1);
+    assert_int_equal(edits, 1);
 }
 
 static void another_writer_is_an_error(void **state)
@@ -406,6 +476,8 @@ int main(void)
         TEST(what_is_written_is_read_by_others),
         TEST(a_service_level_comes_back_and_one_that_is_none_is_no_ledger),
         TEST(every_kind_of_entry_comes_back),
+        TEST(a_commands_change_is_made_again_when_others_write_meanwhile),
+        TEST(a_command_gives_up_when_others_go_on_writing),
         TEST(another_writer_is_an_error),
         TEST(of_several_that_write_at_once_nobody_loses_a_change),
         TEST(a_lock_that_somebody_left_is_taken),
