@@ -126,8 +126,6 @@ static int adopt_older(const struct oneib_snapshot *snapshot, int64_t now,
                        struct oneib_ledger *ledger, struct oneib_error *err)
 {
     oneib_ledger_copy(&snapshot->kept.ledger, ledger);
-    if (snapshot->mark.next)
-        ledger->next = snapshot->mark.next;
     for (size_t i = 0; i < ledger->host_count; i++)
         ledger->hosts[i].keys_serial += KEYS_SERIAL_MARGIN;
     for (size_t i = 0; i < ledger->forgotten_count; i++)
@@ -146,6 +144,8 @@ static int adopt_all(const struct oneib_snapshot *snapshot, const struct oneib_l
         adopt_hosts_keys(snapshot, now, ledger, err) < 0)
         return -1;
     ledger->serial = snapshot->mark.serial + SERIAL_MARGIN;
+    if (snapshot->mark.next) /* what was quarantined, and no host names, comes last */
+        ledger->next = snapshot->mark.next;
     return adopt_fences(kept, ledger, err);
 }
 

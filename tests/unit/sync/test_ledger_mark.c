@@ -178,7 +178,8 @@ static void make_kept(struct oneib_ledger *kept)
 static void of_a_lost_ledger_hosts_and_ports_are_whose_they_were(void **unused)
 {
     (void)unused;
-    struct oneib_snapshot snapshot = {.kept.state = ONEIB_LEDGER_ABSENT, .mark.serial = 20};
+    struct oneib_snapshot snapshot = {
+        .kept.state = ONEIB_LEDGER_ABSENT, .mark.serial = 20, .mark.next = 0x104};
     oneib_autoledger struct oneib_ledger kept = {0}, read = {0}, adopted = {0};
     make_kept(&kept);
     assert_int_equal(oneib_fences_write(state, &kept, &err), 0);
@@ -188,7 +189,9 @@ static void of_a_lost_ledger_hosts_and_ports_are_whose_they_were(void **unused)
 
     assert_int_equal(oneib_ledger_adopt(&snapshot, &read, &adopted, &err), 0);
     assert_true(adopted.serial > 20);
+    assert_int_equal(adopted.next, 0x104); /* as late as possible comes what hosts do not name */
     adopted.serial = 1;
+    adopted.next = 0;
     assert_true(oneib_ledger_equal(&kept, &adopted));
 }
 
