@@ -304,6 +304,7 @@ static void a_daemon_that_is_gone_is_forgotten_and_one_stays(void **state)
     static const char gone[] = "tcp://localhost:1";
     char running[64];
     oneib_autoclose int fd = enter_two(running, gone);
+    assert_true(fd >= 0);
     must_say(ONEIB(3, "daemons", "forget", "tcp://localhost:2")->error, "has that address");
     must_say(ONEIB(3, "daemons", "forget", running)->error, "stop it there first");
     must_say(ONEIB(2, "daemons", "forget")->error, "missing argument ADDRESS");
