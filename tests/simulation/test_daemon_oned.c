@@ -144,7 +144,7 @@ static void a_foreign_file_is_left_alone_until_sync_force_then_it_goes_on(void *
     ONEIB(0, "sync", "--force");
     await_health(200, NULL);
     const unsigned key = scene_key_of(network);
-    assert_true(port_holds(1, FULL(key)));
+    await_holds(1, FULL(key));
     scene_vm(network, 2);
     await_holds(2, FULL(key));
 }
@@ -368,6 +368,34 @@ static void while_oned_is_slow_partitions_do_not_wait_for_the_last_host(void **s
     no_fault();
 }
 
+/* ---- a database that was put back ------------------------------------------------------------- */
+
+/* The ledger that was put back does not know the P_Key of the second network. */
+static void a_ledger_that_was_put_back_under_it_gives_nothing_until_it_is_adopted(void **state)
+{
+    (void)state;
+    oneib_autotext struct oneib_text before = {0};
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    struct oneib_kept_ledger kept = scene_ledger();
+    oneib_ledger_render(&kept.ledger, &before);
+    const unsigned key = await_key_of(scene_network("blue", "", NULL));
+    MUST(lab_document_replace(scene(), kept.document_id, before.data, &err));
+    oneib_kept_ledger_clear(&kept);
+    await_said("ledger-lost");
+    const uint32_t green = scene_network("green", "", NULL);
+    scene_vm(green, 2);
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_int_equal(scene_key_of(green), 0);
+
+    ONEIB(0, "sync", "--adopt");
+    const unsigned next = await_key_of(green);
+    assert_int_not_equal(next, key);
+    assert_int_not_equal(next, RED);
+    await_holds(2, FULL(next));
+    assert_true(port_holds(0, FULL(RED)));
+}
+
 #define STOPPED(test) DAEMON_CASE(daemon_raise, test)
 #define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
 
@@ -393,6 +421,7 @@ int main(void)
         STOPPED(partitions_stay_while_oned_hangs),
         WATCHING(partitions_stay_while_oned_is_down),
         WATCHING(a_vm_that_starts_while_oned_goes_down_and_comes_up_is_a_member),
+        WATCHING(a_ledger_that_was_put_back_under_it_gives_nothing_until_it_is_adopted),
         STOPPED(empty_pools_do_not_end_what_is_in_force),
         STOPPED(windows_that_leave_vms_out_lose_nobody),
         STOPPED(vms_that_come_and_go_between_windows_cost_no_other_its_place),
