@@ -100,7 +100,7 @@ static void note_twice(const struct oneib_cloud *cloud, const struct claim *firs
                        const struct claim *second, struct oneib_findings *findings)
 {
     oneib_findings_note(findings, ONEIB_FINDING_NODE_KEY_TWICE,
-                        "%s and %s have the same key of oneib-node's: neither is heard",
+                        "%s and %s have the same oneib-node key: neither is trusted",
                         oneib_host_id_shown(cloud, first->host_id).text,
                         oneib_host_id_shown(cloud, second->host_id).text);
 }
@@ -110,7 +110,7 @@ static void note_refused(const struct oneib_cloud *cloud, const struct claim *he
 {
     oneib_findings_note(
         findings, ONEIB_FINDING_NODE_KEY_TWICE,
-        "%s: its probe reports %s's key of oneib-node's, by which %s stays heard, and nobody else",
+        "%s: its probe reports the oneib-node key of %s: only %s is trusted with it",
         oneib_host_id_shown(cloud, refused->host_id).text,
         oneib_host_id_shown(cloud, heard->host_id).text,
         oneib_host_id_shown(cloud, heard->host_id).text);

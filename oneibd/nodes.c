@@ -193,8 +193,8 @@ static void keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
         nodes->news = ONEIB_NODES_LATER;
 }
 
-/* A clone of the host has another adapter. Of a host without a port in the ledger nobody waits for
- * anything. */
+/* A clone of the host has another adapter. A host without a port in the ledger holds nothing that others
+ * wait for. */
 static bool has_hosts_port(const struct oneib_identity *identity,
                            const struct oneib_report_message *report)
 {

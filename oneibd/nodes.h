@@ -43,9 +43,9 @@ struct oneib_node {
     double begun_at;                /* since when it is known */
     double heard_at;                /* < 0: never */
     uint8_t boot[ONEIB_NONCE_SIZE]; /* of the machine that reported last */
-    bool
-        is_known_machine; /* that one reported while the key was not contested, or reported a port that is the
-                                       host's by the ledger, or the host has none there */
+    /* That machine reported while the key was not contested, or reports a port that is the host's by
+     * the ledger, or the host has none there. */
+    bool is_known_machine;
     double doubled_at;     /* another one had just been heard then; < 0: never */
     uint64_t follows;      /* serial of the list of ours that it follows; 0: none */
     bool believes;         /* that this daemon is the one */
