@@ -8,14 +8,6 @@
 
 /* ---- whose a port is ------------------------------------------------------------------------- */
 
-static bool lists(const struct oneib_partition *partition, oneib_guid guid)
-{
-    for (size_t i = 0; i < partition->member_count; i++)
-        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
-            return true;
-    return false;
-}
-
 /* A storage server's, say: the operator's partitions name it, and it is in no cluster. */
 static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
 {
@@ -23,7 +15,7 @@ static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
     const bool is_named = oneib_is_listed(input->static_partitions, guid);
     for (size_t i = 0; is_named && input->in_force && i < input->in_force->count; i++)
         if (oneib_partition_cluster(&input->in_force->items[i], &cluster) &&
-            lists(&input->in_force->items[i], guid))
+            oneib_partition_lists(&input->in_force->items[i], guid))
             return false;
     return is_named;
 }

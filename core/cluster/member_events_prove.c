@@ -112,11 +112,7 @@ static bool table_lists(const struct work *work, const struct oneib_member_list_
     if (partition && oneib_cluster_name_parse(partition->name, &network_id))
         return ONEIB_FIND(&wanted, partition->members, partition->member_count,
                           oneib_member_compare) != NULL;
-    for (size_t i = 0; partition && i < partition->member_count; i++)
-        if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
-            partition->members[i].guid == line->member)
-            return true;
-    return false;
+    return partition && oneib_partition_lists(partition, line->member);
 }
 
 /* Whatever the membership: a port that has the key lets the VM in. */

@@ -26,13 +26,9 @@ bool oneib_is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
 
 bool oneib_is_listed(const struct oneib_partition_table *static_partitions, oneib_guid guid)
 {
-    for (size_t i = 0; static_partitions && i < static_partitions->count; i++) {
-        const struct oneib_partition *partition = &static_partitions->items[i];
-        for (size_t j = 0; j < partition->member_count; j++)
-            if (partition->members[j].kind == ONEIB_MEMBER_GUID &&
-                partition->members[j].guid == guid)
-                return true;
-    }
+    for (size_t i = 0; static_partitions && i < static_partitions->count; i++)
+        if (oneib_partition_lists(&static_partitions->items[i], guid))
+            return true;
     return false;
 }
 

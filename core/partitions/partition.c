@@ -143,6 +143,14 @@ const struct oneib_partition *oneib_partition_table_find(const struct oneib_part
     return NULL;
 }
 
+bool oneib_partition_lists(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
 bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct oneib_partition *b)
 {
     return strncmp(a->name, b->name, sizeof a->name) == 0 && a->pkey == b->pkey &&

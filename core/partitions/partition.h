@@ -105,6 +105,8 @@ void oneib_partition_table_clear(struct oneib_partition_table *table);
 const struct oneib_partition *
 oneib_partition_table_find(const struct oneib_partition_table *table,
                            oneib_pkey pkey); /* linear or binary; NULL */
+/* Whether it has the member by its GUID, whatever the order of its members. */
+bool oneib_partition_lists(const struct oneib_partition *partition, oneib_guid guid);
 /* Everything but the members; these alone, in their order. */
 bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct oneib_partition *b);
 bool oneib_partition_members_equal(const struct oneib_partition *a,
