@@ -228,7 +228,8 @@ static struct oneib_desired_binding binding_of(const struct oneib_binding *bindi
                                           .pkey = binding->pkey,
                                           .membership = binding->membership,
                                           .member_status = binding->member_status,
-                                          .is_source = binding->is_source};
+                                          .is_source = binding->is_source,
+                                          .is_proven = binding->is_proven};
 }
 
 /* Bindings lie by host: each goes to its attachment's place, without a sort. */

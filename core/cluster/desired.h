@@ -108,6 +108,7 @@ struct oneib_desired_binding {
     uint8_t membership;    /* of a member: as in the table, where others may have narrowed it */
     uint8_t member_status; /* enum oneib_member_status; of the host that it leaves too */
     bool is_source;        /* the host that a migration leaves */
+    bool is_proven;        /* the host has the port by the ledger, and not by IB_HCA alone */
 };
 
 /* A network that is to have this key in the ledger. */

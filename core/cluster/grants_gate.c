@@ -93,10 +93,10 @@ static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
 {
     if (may_hold(gating, host, snapshot))
         return true;
-    /* Only a port of the ledger, as the host's oneib-node reported it, proves that it has no VFs. */
     if (gating->input->ledger && oneib_ledger_host(gating->input->ledger, host->id) &&
         host->port_count == 0)
         return true;
+    /* Only a port of the ledger, as the host's oneib-node reported it, proves that it has no VFs. */
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0 || !host->ports[i].is_proven)
             return true;
@@ -191,32 +191,24 @@ static void list_unreported(struct gating *gating)
     gating->port_count += added;
 }
 
-/* The host has the port by the ledger (port_owner.h). */
-static bool is_proven(const struct oneib_host *host, oneib_guid guid)
-{
-    for (size_t i = 0; i < host->port_count; i++)
-        if (host->ports[i].port_guid == guid && host->ports[i].is_proven)
-            return true;
-    return false;
-}
-
-/* VFs that are ports of their own. A program that hears no nodes does not know whether another VF has
- * the GUID (grants.twice). */
+/* VFs that are ports of their own, where something may keep a key from them. A program that hears no
+ * nodes does not know whether another VF has the GUID (grants.twice). */
 static void list_virtual(struct gating *gating)
 {
     const struct oneib_desired *desired = gating->input->desired;
-    const size_t adapters = gating->port_count;
-    size_t added = 0;
+    const bool hears_no_nodes = gating->input->hears_no_nodes;
     for (size_t i = 0; i < desired->binding_count; i++) {
         const struct oneib_desired_binding *binding = &desired->bindings[i];
+        if ((binding->is_proven && !hears_no_nodes) ||
+            !oneib_is_virtual_port(binding->port, binding->member))
+            continue;
         const struct oneib_host *host = oneib_cloud_host(gating->input->cloud, binding->host_id);
-        if (host && oneib_is_virtual_port(binding->port, binding->member))
-            gating->ports[adapters + added++] = (struct gated_port){
-                .guid = binding->member,
-                .is_probed_only = !is_proven(host, binding->port),
-                .has_vfs = gating->input->hears_no_nodes && has_vfs(gating, host, NULL)};
+        if (host)
+            gating->ports[gating->port_count++] =
+                (struct gated_port){.guid = binding->member,
+                                    .is_probed_only = !binding->is_proven,
+                                    .has_vfs = hears_no_nodes && has_vfs(gating, host, NULL)};
     }
-    gating->port_count += added;
 }
 
 static void list_ports(struct gating *gating)
