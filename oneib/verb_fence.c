@@ -133,14 +133,22 @@ static bool is_answered(const struct work *work)
     return true;
 }
 
-/* Once, when the answer takes longer than an oneibd that has nothing to wait for. */
-static void note_waiting(const struct work *work, unsigned seconds)
+/* Of a lift that was asked for: what it waits for; else "". */
+static struct oneib_shown advice_of(const struct work *work)
 {
     const struct oneib_ledger_fence *fence =
         oneib_ledger_fence(ledger_of(work), work->pick.host_id);
-    if (fence && work->wish != ONEIB_FENCE_CLOSED)
+    return work->wish != ONEIB_FENCE_CLOSED && fence ? oneib_fence_advice(fence)
+                                                     : (struct oneib_shown){""};
+}
+
+/* Once, when the answer takes longer than an oneibd that has nothing to wait for. */
+static void note_waiting(const struct work *work, unsigned seconds)
+{
+    const struct oneib_shown advice = advice_of(work);
+    if (advice.text[0])
         oneib_print_note("%s is still fenced: %s; waiting for %u s at most", host_of(work).text,
-                         oneib_fence_advice(fence).text, seconds);
+                         advice.text, seconds);
 }
 
 /* oned may be away for a moment, as everything can when hosts fail: then the next look tells. */
@@ -213,14 +221,6 @@ static const char *outcome_shown(const struct work *work)
                            "this switches no power off."
                          : "is NOT fenced: do not start its VMs elsewhere.";
     return succeeded ? "is no longer fenced." : "is still fenced: ";
-}
-
-static struct oneib_shown advice_of(const struct work *work)
-{
-    const struct oneib_ledger_fence *fence =
-        oneib_ledger_fence(ledger_of(work), work->pick.host_id);
-    return work->wish != ONEIB_FENCE_CLOSED && fence ? oneib_fence_advice(fence)
-                                                     : (struct oneib_shown){""};
 }
 
 static json_t *json_ports(const struct work *work)
