@@ -32,12 +32,7 @@ int oneib_host_pick_read(const struct oneib_session *session, struct oneib_host_
 int oneib_host_pick_read_ledger(const struct oneib_session *session, struct oneib_host_pick *pick,
                                 struct oneib_error *err)
 {
-    if (oneib_ledger_read(session->one, session->config.one.acl_user, &pick->kept, err) < 0)
-        return -1;
-    if (pick->kept.state != ONEIB_LEDGER_BROKEN)
-        return 0;
-    *err = pick->kept.why;
-    return -1;
+    return oneib_ledger_read_usable(session->one, session->config.one.acl_user, &pick->kept, err);
 }
 
 int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct oneib_error *err)

@@ -9,14 +9,12 @@
 #include "oneib/options.h"
 #include "oneib/print.h"
 #include "oneib/verb_check.h"
-#include "opennebula/ledger_document.h"
+#include "sync/ledger_change.h"
 #include <stdio.h>
 #include <string.h>
 
 static int check_ledger(const struct oneib_kept_ledger *kept, struct oneib_error *err)
 {
-    if (kept->state == ONEIB_LEDGER_BROKEN)
-        return oneib_fail(err, kept->why.code, "%s", kept->why.text);
     if (kept->state == ONEIB_LEDGER_ABSENT || kept->ledger.daemon_count == 0)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "no oneibd has entered itself into the ledger yet: start it "
@@ -98,21 +96,23 @@ static int check_forget(const struct oneib_run *run, const struct oneib_ledger *
     return 0;
 }
 
+static int forget_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
+{
+    const struct oneib_run *const *run = context;
+    if (check_forget(*run, next, (*run)->words[1], err) < 0)
+        return -1;
+    oneib_ledger_remove_daemon(next, (*run)->words[1]);
+    return 0;
+}
+
 static int forget(const struct oneib_run *run, struct oneib_session *session,
                   struct oneib_kept_ledger *kept, struct oneib_error *err)
 {
-    oneib_autoledger struct oneib_ledger next = {0};
     oneib_autotext struct oneib_text text = {0};
     const char *address = run->words[1];
-    if (kept->state == ONEIB_LEDGER_BROKEN) {
-        *err = kept->why;
-        return -1;
-    }
-    if (check_forget(run, &kept->ledger, address, err) < 0)
-        return -1;
-    oneib_ledger_copy(&kept->ledger, &next);
-    oneib_ledger_remove_daemon(&next, address);
-    if (oneib_ledger_write(session->one, kept, &next, err) < 0)
+    bool written;
+    if (oneib_ledger_change(session->one, session->config.one.acl_user, kept, forget_in, &run,
+                            &written, err) < 0)
         return -1;
     if (run->json)
         return oneib_json_write(json_pack("{s:s}", "forgotten", address), err);
@@ -128,7 +128,7 @@ static int list_or_forget(const struct oneib_run *run, bool forgets, struct onei
     oneib_autosession struct oneib_session session;
     oneib_autokept struct oneib_kept_ledger kept = {0};
     if (oneib_session_begin(run, &session, err) < 0 || oneib_session_open_one(&session, err) < 0 ||
-        oneib_ledger_read(session.one, session.config.one.acl_user, &kept, err) < 0)
+        oneib_ledger_read_usable(session.one, session.config.one.acl_user, &kept, err) < 0)
         return -1;
     return forgets ? forget(run, &session, &kept, err) : list(run, &kept, err);
 }

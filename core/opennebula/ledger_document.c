@@ -635,6 +635,17 @@ int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledg
     return 0;
 }
 
+int oneib_ledger_read_usable(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
+                             struct oneib_error *err)
+{
+    if (oneib_ledger_read(one, by_acl, kept, err) < 0)
+        return -1;
+    if (kept->state != ONEIB_LEDGER_BROKEN)
+        return 0;
+    *err = kept->why;
+    return -1;
+}
+
 static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger *kept,
                            struct oneib_error *err)
 {

@@ -41,6 +41,9 @@ struct oneib_kept_ledger {
  */
 int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
                       struct oneib_error *err);
+/* The same, but a ledger that is BROKEN is an error: *err says why. */
+int oneib_ledger_read_usable(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
+                             struct oneib_error *err);
 /*
  * Puts `next` in the place of kept->ledger; next->serial is not looked at: it becomes one more than
  * the serial before. kept must be READ, or ABSENT: then the document is made. REFUSED: somebody

@@ -20,17 +20,6 @@ static int change_once(struct oneib_one *one, struct oneib_kept_ledger *kept,
     return *written ? 0 : -1;
 }
 
-static int read_again(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
-                      struct oneib_error *err)
-{
-    if (oneib_ledger_read(one, by_acl, kept, err) < 0)
-        return -1;
-    if (kept->state != ONEIB_LEDGER_BROKEN)
-        return 0;
-    *err = kept->why;
-    return -1;
-}
-
 int oneib_ledger_change(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
                         oneib_ledger_edit edit, void *context, bool *written,
                         struct oneib_error *err)
@@ -39,7 +28,7 @@ int oneib_ledger_change(struct oneib_one *one, bool by_acl, struct oneib_kept_le
     for (unsigned i = 0; i < WRITES; i++) {
         if (change_once(one, kept, edit, context, written, &refused, err) == 0)
             return 0;
-        if (!refused || read_again(one, by_acl, kept, err) < 0)
+        if (!refused || oneib_ledger_read_usable(one, by_acl, kept, err) < 0)
             return -1;
     }
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
