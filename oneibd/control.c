@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "oneibd/signals.h"
+#include "base/thread.h"
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
@@ -497,7 +497,7 @@ static int start_thread(struct oneib_control *control, struct oneib_error *err)
     control->requests_ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->wake < 0 || control->requests_ready < 0)
         return oneib_fail_errno(err, errno, "daemon.control: making an eventfd");
-    const int failure = oneib_signals_start_thread(&control->thread, serve_clients, control);
+    const int failure = oneib_thread_start(&control->thread, serve_clients, control);
     return failure ? oneib_fail_errno(err, failure, "daemon.control: starting a thread") : 0;
 }
 

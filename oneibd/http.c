@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "http/connection_deadline.h"
-#include "oneibd/signals.h"
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -157,8 +157,7 @@ static bool start_server(struct oneib_http *http, int fd)
         MHD_OPTION_NOTIFY_COMPLETED, end, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_PEER_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
-    if (http->server && http->stop >= 0 &&
-        oneib_signals_start_thread(&http->thread, serve, http) == 0)
+    if (http->server && http->stop >= 0 && oneib_thread_start(&http->thread, serve, http) == 0)
         return true;
     if (http->server)
         MHD_stop_daemon(http->server);

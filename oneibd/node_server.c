@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/thread.h"
 #include "grants/seal.h"
-#include "oneibd/signals.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -348,7 +348,7 @@ static int open_server(struct oneib_node_server *server, const char *address, co
     server->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->wake < 0 || server->ready < 0)
         return oneib_fail_errno(err, errno, "daemon.grants: making an eventfd");
-    const int failure = oneib_signals_start_thread(&server->thread, serve, server);
+    const int failure = oneib_thread_start(&server->thread, serve, server);
     return failure ? oneib_fail_errno(err, failure, "daemon.grants: making a thread") : 0;
 }
 

@@ -91,13 +91,3 @@ void oneib_signals_poll(struct pollfd *descriptors, size_t count, double timeout
     };
     ppoll(descriptors, count, &timeout, &before);
 }
-
-int oneib_signals_start_thread(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-    sigset_t all, former;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
-    const int failure = pthread_create(thread, NULL, run, context);
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
-    return failure;
-}

@@ -8,7 +8,6 @@
 #define ONEIB_ONEIBD_SIGNALS_H
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,8 +27,5 @@ void oneib_signals_allow(void);
 void oneib_signals_block(void);
 /* poll(2) that they interrupt. */
 void oneib_signals_poll(struct pollfd *descriptors, size_t count, double timeout_ms);
-
-/* Starts a thread that no signal reaches: signals are for the main thread. 0, or an errno. */
-int oneib_signals_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
 #include <pthread.h>
@@ -78,17 +79,6 @@ static void *open_connection(void *context)
     return NULL;
 }
 
-/* Signals are the first thread's. Returns an errno. */
-static int start(struct opening *opening, pthread_t *thread)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(thread, NULL, open_connection, opening);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /* ---- waiting for it -------------------------------------------------------------------------- */
 
 /* Whether it came to its end. If not, it is the thread's to free. */
@@ -121,7 +111,7 @@ static virConnectPtr connect_within(const char *uri, uint32_t timeout_ms, struct
 {
     struct opening *opening = make_opening(uri);
     pthread_t thread;
-    const int error = start(opening, &thread);
+    const int error = oneib_thread_start(&thread, open_connection, opening);
     if (error) {
         free_opening(opening);
         oneib_fail_errno(err, error, "starting a thread for it");
