@@ -24,7 +24,7 @@ enum oneib_exit oneib_usage(const struct oneib_verb *verb, struct oneib_error *e
 enum oneib_exit oneib_usage_unexpected(const struct oneib_run *run, size_t word,
                                        struct oneib_error *err);
 
-/* Of run->words[word], which is none of those that are expected: "encode or decode". */
+/* "invalid argument": run->words[word] is not one of the expected words, as in "encode or decode". */
 enum oneib_exit oneib_usage_invalid(const struct oneib_run *run, size_t word, const char *expected,
                                     struct oneib_error *err);
 

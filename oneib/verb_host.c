@@ -254,7 +254,7 @@ struct accepting {
     size_t count;
 };
 
-/* One that was refused stays so, whoever has written meanwhile. */
+/* Called again after another writer's change: a host that was refused before stays refused. */
 static int accept_all_in(struct oneib_ledger *next, void *context, struct oneib_error *err)
 {
     const struct accepting *accepting = context;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The daemon: what it keeps between two looks, and its steps. One thread; only http.h and post.h
- * have others.
+ * The daemon: what it keeps between two turns, and its steps. One thread; http.h, node_server.h and
+ * control.h have others.
  *
- *   events, polls, nodes ─▶ work queue ─▶ look (cache) ─▶ compute (snapshot) ─▶ grant ─▶ force
- * (apply) ─▶ hosts, metrics
+ *   events, polls, nodes ─▶ event queue ─▶ read (cache) ─▶ compute (snapshot) ─▶ grant ─▶ apply ─▶
+ *   hosts, metrics
  *
  * Everything but the cloud, the subnet and counters is computed anew each time.
  * docs/design/daemon.md says what is read when, and why a lost event, a crash or a second
@@ -88,9 +88,10 @@ void oneib_daemon_alive(struct oneib_daemon *daemon);
 
 /* daemon_answer.c: answers some of the waiting requests of the control socket. */
 void oneib_daemon_answer(struct oneib_daemon *daemon);
-/* Answers those that wait for a fresh reading of the fabric, when what follows from it is computed. unread: why
- * there is none (plan does without), or NULL. refuse: OpenNebula could not be read. */
+/* Answers the requests that wait for a new reading of the fabric, once its result is computed. unread: why the
+ * fabric was not read (plan is answered all the same); NULL: it was. */
 void oneib_daemon_answer_deferred(struct oneib_daemon *daemon, const struct oneib_error *unread);
+/* Refuses them all: OpenNebula could not be read. */
 void oneib_daemon_refuse_deferred(struct oneib_daemon *daemon, const struct oneib_error *why);
 /* Whether there is something to answer from: else requests wait. */
 bool oneib_daemon_can_answer(const struct oneib_daemon *daemon);

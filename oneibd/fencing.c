@@ -24,7 +24,7 @@ struct oneib_fencing {
     struct oneib_findings findings;   /* of ports that came up, when they were read last */
     struct oneib_ledger ledger;       /* with its fences, as it was read last; after a start as the
                                        daemon before has saved it (sync/fences.h) */
-    bool is_ledger_loaded;            /* that was read, or there is none */
+    bool is_ledger_loaded;            /* false: the saved one has not been looked for yet */
     struct oneib_fence_plan reclosed; /* ports that were disabled by it while oned was away: their
                                          fences may have been lifted meanwhile */
 };

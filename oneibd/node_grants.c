@@ -36,7 +36,7 @@
 struct oneib_node_grants {
     struct oneib_node_server *server;
     struct oneib_nodes nodes;           /* what they have reported and were sent */
-    struct oneib_identities identities; /* whom the server accepts */
+    struct oneib_identities identities; /* hosts' keys that the server accepts */
     bool has_awaited_reports;           /* nodes have had time to report since the start */
     struct oneib_ledger pins;           /* the ledger as it could be read last */
     struct oneib_host_keys host_keys;   /* what is believed of IB_KEYS */

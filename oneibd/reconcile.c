@@ -284,11 +284,11 @@ static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes
         oneib_log(ONEIB_LOG_INFO, "%zu %s given a P_Key", changes->given,
                   changes->given == 1 ? "network was" : "networks were");
     if (changes->rested > 0)
-        oneib_log(ONEIB_LOG_INFO, "%zu %s from now on", changes->rested,
-                  changes->rested == 1 ? "P_Key rests" : "P_Keys rest");
+        oneib_log(ONEIB_LOG_INFO, "%zu %s quarantined", changes->rested,
+                  changes->rested == 1 ? "P_Key" : "P_Keys");
     if (changes->freed > 0)
-        oneib_log(ONEIB_LOG_INFO, "%zu %s be given again", changes->freed,
-                  changes->freed == 1 ? "P_Key may" : "P_Keys may");
+        oneib_log(ONEIB_LOG_INFO, "%zu %s released from quarantine", changes->freed,
+                  changes->freed == 1 ? "P_Key" : "P_Keys");
 }
 
 static int change_keys(struct oneib_daemon *daemon, struct oneib_error *err)

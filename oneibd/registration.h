@@ -35,8 +35,8 @@ void oneib_registration_add_findings(const struct oneib_registration *registrati
 void oneib_registration_host_name(char name[ONEIB_ADDRESS_SIZE]);
 
 /* Fills in the address: daemon.address, or "tcp://", the host's name and the port of daemon.grants.
- * INPUT: nodes could not use it: it is too long, or the name is none or "localhost", which is
- * another host on each. */
+ * INPUT: nodes cannot use the address: it is too long, or the host's name is empty or "localhost",
+ * which is a different host on each node. */
 int oneib_registration_set_address(const struct oneib_config *config, const char *host_name,
                                    struct oneib_ledger_daemon *entry, struct oneib_error *err);
 
